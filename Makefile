@@ -1,0 +1,52 @@
+# Two commands do everything on a fresh machine with Python 3.11 or newer and a package index:
+#   make demo    the paper's comparison in simulation, with a report in reports/
+#   make test    the tests
+
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+REPORT := reports/paper-random-walk
+
+.PHONY: demo test check format docs lock java clean force
+.NOTPARALLEL:
+
+demo: $(INSTALLED) java
+	$(BIN)/foresight bench paper-random-walk --repeat 3 --report $(REPORT).html --json $(REPORT).json
+
+test: $(INSTALLED) java
+	$(BIN)/pytest -n 2
+
+check: $(INSTALLED)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(INSTALLED)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+# The files generated from the configuration schema.
+docs: $(INSTALLED)
+	$(BIN)/python -m runtime.config.render
+
+# Pins the newest versions that pyproject.toml allows.
+lock:
+	scripts/lock.sh
+
+java:
+	@scripts/java.sh $(VENV)/.java-missing
+
+# The stamp holds the folder it was made in: a moved checkout is installed anew.
+$(INSTALLED): pyproject.toml constraints.txt scripts/install.sh
+	@scripts/install.sh $(VENV)
+	@echo "$(CURDIR)" >$@
+
+ifneq ($(shell cat $(INSTALLED) 2>/dev/null),$(CURDIR))
+$(INSTALLED): force
+endif
+
+clean:
+	rm -rf $(VENV) build dist reports *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis \
+		.import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,157 @@
+"""One self-contained HTML page with everything a comparison found: no network, no date, so the
+same comparison gives the same bytes."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.published import compare
+from benchmarks.report.findings import (
+    curve_distance,
+    curve_verdict,
+    distance_to_bound,
+    rivalries,
+    summary,
+)
+from benchmarks.report.frame import Frame
+from benchmarks.report.markup import Markup, element
+from benchmarks.report.sheet import SCRIPT, page_css
+from benchmarks.report.statistics import PolicyRuns, by_policy
+from benchmarks.report.tables import published_table, rivalry_table, saso_table
+from benchmarks.report.text import duration, plural
+from benchmarks.report.timeline import drawn_policies, timeline
+from benchmarks.report.tradeoff import tradeoff_svg
+from benchmarks.results import Comparison
+
+SIMULATED = "All results are simulated; no machine was measured."
+
+
+def write_report(comparison: Comparison, path: Path) -> None:
+    path.write_text(render_report(comparison), encoding="utf-8")
+
+
+def render_report(comparison: Comparison) -> str:
+    policies = by_policy(comparison.runs)
+    drawn = drawn_policies(policies)
+    body = [
+        _header(comparison, policies),
+        _saso(comparison, policies),
+        _tradeoff(comparison),
+        _timeline(comparison, drawn),
+        _published(comparison),
+        element("footer", element("p", f"{SIMULATED} Written by foresight bench.", class_="aside")),
+    ]
+    head = element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("title", f"{comparison.scenario}, simulated: comparison of policies"),
+        element("style", Markup(page_css())),
+    )
+    script = [element("script", Markup(SCRIPT))] if drawn else []
+    page = element("html", head, element("body", element("main", *body), *script), lang="en")
+    return f"<!DOCTYPE html>\n{page}\n"
+
+
+def _header(comparison: Comparison, policies: dict[str, PolicyRuns]) -> Markup:
+    repetitions = max((len(policy.rows) for policy in policies.values()), default=0)
+    steps = next((policy.steps for policy in policies.values()), 0)
+    facts = {
+        "Workload": comparison.source,
+        "Threshold": f"{duration(comparison.threshold_s)} mean latency in a step",
+        "Run": f"{plural(steps, 'step')} of {duration(comparison.step_s)}",
+        "Repetitions": plural(repetitions, "seed"),
+    }
+    terms = [
+        part
+        for name, value in facts.items()
+        for part in (element("dt", name), element("dd", value))
+    ]
+    return element(
+        "header",
+        element("p", SIMULATED, class_="badge"),
+        element("h1", f"Policies compared: {comparison.scenario}"),
+        element("p", summary(comparison), class_="summary"),
+        element("dl", *terms),
+    )
+
+
+def _saso(comparison: Comparison, policies: dict[str, PolicyRuns]) -> Markup:
+    repeated = any(len(policy.rows) > 1 for policy in policies.values())
+    how = (
+        "Mean over the seeds ± its 95 % confidence interval (Student's t)."
+        if repeated
+        else "One seed, so without a confidence interval."
+    )
+    return element(
+        "section",
+        element("h2", "SASO properties"),
+        element(
+            "p",
+            f"{how} A violation is a step whose mean latency is above the threshold; amplitude is "
+            f"the mean size of a reconfiguration in executors and steps of 0.1 GHz; latencies are "
+            f"those of single results. Simulated, except decision time: that is the time this "
+            f"computer took to decide.",
+            class_="aside",
+        ),
+        saso_table(list(policies.values()), comparison.threshold_s),
+    )
+
+
+def _tradeoff(comparison: Comparison) -> Markup:
+    wide = tradeoff_svg(comparison, Frame(1000, 500, left=52, right=28, top=40, bottom=50))
+    narrow = tradeoff_svg(comparison, Frame(380, 440, left=40, right=14, top=40, bottom=50))
+    if wide is None or narrow is None:
+        return Markup("")
+    parts: list[str] = [element("h2", "Violations against power")]
+    bound = f"{distance_to_bound(comparison)} {curve_distance(comparison)}".strip()
+    if bound:
+        parts.append(element("p", bound))
+    how = "Down and left is better. Each point is a policy, the mean over its seeds."
+    if comparison.curve:
+        how += " The line is foresight over its knob alpha."
+    if comparison.limit:
+        how += (
+            " The dashed line is the clairvoyant bound, the least power for so many violations "
+            "when every arrival is known in advance; nobody can be in the shaded area."
+        )
+    parts.append(element("p", how, class_="aside"))
+    parts.append(
+        element(
+            "figure",
+            element("div", wide, class_="wide"),
+            element("div", narrow, class_="narrow"),
+        )
+    )
+    others = rivalries(comparison)
+    if comparison.curve and others:
+        parts.append(element("p", curve_verdict(comparison)))
+        parts.append(rivalry_table(others))
+    return element("section", *parts)
+
+
+def _timeline(comparison: Comparison, drawn: Sequence[PolicyRuns]) -> Markup:
+    if not drawn:
+        return Markup("")
+    return element(
+        "section",
+        element("h2", "Step by step"),
+        element("p", f"The run with seed {drawn[0].rows[0].seed}, simulated.", class_="aside"),
+        timeline(comparison, drawn),
+    )
+
+
+def _published(comparison: Comparison) -> Markup:
+    figures = compare(comparison)
+    title = element("h2", "Published figures beside ours")
+    if not figures:
+        words = "The paper publishes no figure for this scenario, step, threshold and policies."
+        return element("section", title, element("p", words, class_="aside"))
+    promised = [figure for figure in figures if figure.tolerance is not None]
+    within = sum(bool(figure.within) for figure in promised)
+    words = (
+        "The paper (De Matteis and Mencagli, PPoPP 2016) measured a real machine; ours are "
+        "simulated, the mean over all seeds."
+    )
+    if promised:
+        words += f" {within} of {plural(len(promised), 'figure')} with a tolerance are within it."
+    return element("section", title, element("p", words), published_table(figures))

@@ -1,0 +1,267 @@
+"""The first repetition step by step: what arrived, what each policy did, and what came of it."""
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from statistics import fmean
+
+from benchmarks.report.findings import OWN
+from benchmarks.report.frame import Frame
+from benchmarks.report.markup import Markup, element, join
+from benchmarks.report.panel import Line, Panel, Strip, panel_svg, strips_svg
+from benchmarks.report.statistics import PolicyRuns
+from benchmarks.report.style import distinct_colours
+from benchmarks.report.text import duration, latency_unit, percent
+from benchmarks.results import Comparison, Series
+
+MAIN_POLICIES = (OWN, "lat-power-h2", "lat-node-h2", "peak")
+MOST_LINES = 4
+READ_OUT_POINTS = 1_000
+"""Values a line keeps for reading out under the pointer; longer runs are read every few steps."""
+
+WIDE = Frame(1000, 230, left=52, right=136, top=14, bottom=44)
+NARROW = Frame(380, 220, left=40, right=30, top=14, bottom=44)
+
+
+def drawn_policies(policies: dict[str, PolicyRuns]) -> list[PolicyRuns]:
+    """The main ones first, then others until there are enough."""
+    recorded = [name for name, policy in policies.items() if policy.series.arrivals_per_s]
+    names = [name for name in MAIN_POLICIES if name in recorded]
+    names += [name for name in recorded if name not in names]
+    return [policies[name] for name in names[:MOST_LINES]]
+
+
+def timeline(comparison: Comparison, policies: Sequence[PolicyRuns]) -> Markup:
+    """A legend, one figure a quantity, and the data for reading values under the pointer."""
+    colours = distinct_colours([policy.policy for policy in policies])
+    shown = panels(comparison, policies, colours)
+    figures = []
+    for panel in shown:
+        figures.append(_figure(panel, comparison.step_s, _remark(panel, policies)))
+        if panel.key == "latency":
+            figures.append(_violations(comparison, policies, colours))
+    legend = element(
+        "p",
+        *(
+            element("span", element("span", class_=f"swatch bg-{colours[policy.policy]}"), name)
+            for policy in policies
+            for name in (policy.policy,)
+        ),
+        class_="legend",
+    )
+    data = element(
+        "script", _read_out(shown, comparison.step_s), type="application/json", id="read-out"
+    )
+    return join([legend, *figures, data])
+
+
+def panels(
+    comparison: Comparison, policies: Sequence[PolicyRuns], colours: dict[str, str]
+) -> list[Panel]:
+    unit, per_s = latency_unit(comparison.threshold_s)
+
+    def lines(values: Sequence[tuple[float | None, ...]]) -> tuple[Line, ...]:
+        return tuple(
+            Line(policy.policy, colours[policy.policy], own, strong=policy.policy == OWN)
+            for policy, own in zip(policies, values, strict=True)
+        )
+
+    return [
+        _arrivals(policies, colours),
+        Panel(
+            "executors",
+            "Executors",
+            "running",
+            lines([policy.series.executors for policy in policies]),
+            stepped=True,
+            from_zero=True,
+        ),
+        Panel(
+            "frequency",
+            "Frequency",
+            "GHz",
+            lines([tuple(khz / 1e6 for khz in policy.series.frequency_khz) for policy in policies]),
+            stepped=True,
+        ),
+        Panel(
+            "latency",
+            "Latency",
+            unit,
+            lines(
+                [
+                    tuple(None if s is None else s * per_s for s in policy.series.latency_s)
+                    for policy in policies
+                ]
+            ),
+            may_be_log=True,
+            from_zero=True,
+            threshold=comparison.threshold_s * per_s,
+        ),
+        Panel(
+            "power",
+            "Power",
+            "W",
+            lines([policy.series.power_w for policy in policies]),
+            stepped=True,
+            from_zero=True,
+        ),
+    ]
+
+
+def _arrivals(policies: Sequence[PolicyRuns], colours: dict[str, str]) -> Panel:
+    """Arrivals are the same for all; the forecast is that of the first policy that has one."""
+    arrivals = policies[0].series.arrivals_per_s
+    forecaster = next(
+        (
+            policy
+            for policy in policies
+            if any(value is not None for value in policy.series.expected_per_s)
+        ),
+        None,
+    )
+    forecast = (
+        (
+            Line(
+                "forecast",
+                colours[forecaster.policy],
+                forecaster.series.expected_per_s,
+                strong=True,
+            ),
+        )
+        if forecaster
+        else ()
+    )
+    return Panel(
+        "arrivals",
+        "Arrivals and forecast",
+        "items per second",
+        (Line("arrivals", "quiet", arrivals), *forecast),
+        background=arrivals,
+        from_zero=True,
+    )
+
+
+def _remark(panel: Panel, policies: Sequence[PolicyRuns]) -> str:
+    """What the chart shows, and for the forecast how good it was."""
+    match panel.key:
+        case "arrivals":
+            return _forecast_quality(policies)
+        case "executors":
+            return "As they ran in each step; lines at the same value are drawn side by side."
+        case "latency":
+            return "Mean of each step; a gap is a step without a result."
+        case _:
+            return ""
+
+
+def _forecast_quality(policies: Sequence[PolicyRuns]) -> str:
+    words = "The shaded area is what arrived."
+    for policy in policies:
+        pairs = [
+            (expected, arrived)
+            for expected, arrived in zip(
+                policy.series.expected_per_s, policy.series.arrivals_per_s, strict=False
+            )
+            if expected is not None and math.isfinite(expected)
+        ]
+        if not pairs:
+            continue
+        arrived = fmean(pair[1] for pair in pairs)
+        if arrived <= 0:
+            return words
+        error = fmean(abs(expected - actual) for expected, actual in pairs) / arrived
+        under = fmean(expected < actual for expected, actual in pairs)
+        return (
+            f"{words} The line is what {policy.policy} expected for the step when it decided: "
+            f"mean absolute error {percent(error)} of the mean rate, too low in {percent(under)} "
+            f"of the steps."
+        )
+    return words
+
+
+def _figure(panel: Panel, step_s: float, remark: str) -> Markup:
+    return element(
+        "figure",
+        element(
+            "figcaption",
+            element("strong", panel.title),
+            join([" ", element("span", f"{panel.unit}, simulated", class_="unit"), " "]),
+            element("output", class_="read-out"),
+            *([element("span", remark, class_="remark")] if remark else []),
+        ),
+        element("div", panel_svg(panel, step_s, WIDE), class_="wide"),
+        element("div", panel_svg(panel, step_s, NARROW), class_="narrow"),
+        data_panel=panel.key,
+    )
+
+
+def _violations(
+    comparison: Comparison, policies: Sequence[PolicyRuns], colours: dict[str, str]
+) -> Markup:
+    strips = [
+        Strip(
+            policy.policy,
+            colours[policy.policy],
+            violating_steps(policy.series, comparison.threshold_s),
+        )
+        for policy in policies
+    ]
+    steps = max(len(policy.series.arrivals_per_s) for policy in policies)
+    height = 12 + 18 * len(strips)
+
+    def drawn(frame: Frame) -> Markup:
+        return strips_svg(strips, steps, comparison.step_s, frame)
+
+    return element(
+        "figure",
+        element(
+            "figcaption",
+            element("strong", "Violations"),
+            " ",
+            element(
+                "span",
+                f"steps above {duration(comparison.threshold_s)}, simulated",
+                class_="unit",
+            ),
+        ),
+        element("div", drawn(replace(WIDE, height=height, top=4, bottom=8)), class_="wide"),
+        element("div", drawn(replace(NARROW, height=height, top=4, bottom=8)), class_="narrow"),
+    )
+
+
+def violating_steps(series: Series, threshold_s: float) -> tuple[int, ...]:
+    """Steps above the threshold, and those in which work arrived and nothing came out."""
+    return tuple(
+        step
+        for step, (latency_s, arrivals_per_s) in enumerate(
+            zip(series.latency_s, series.arrivals_per_s, strict=False)
+        )
+        if (arrivals_per_s > 0 if latency_s is None else latency_s > threshold_s)
+    )
+
+
+def _read_out(shown: Sequence[Panel], step_s: float) -> Markup:
+    steps = max(len(line.values) for panel in shown for line in panel.lines)
+    stride = max(1, math.ceil(steps / READ_OUT_POINTS))
+    document = {
+        "steps": steps,
+        "step_s": step_s,
+        "stride": stride,
+        "panels": {
+            panel.key: [
+                {"name": line.label, "values": [_short(v) for v in line.values[::stride]]}
+                for line in panel.lines
+            ]
+            for panel in shown
+        },
+    }
+    text = json.dumps(document, separators=(",", ":"), allow_nan=False)
+    # Inside a script element neither HTML nor XML may see a tag or an entity.
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return Markup(text)
+
+
+def _short(value: float | None) -> float | None:
+    return None if value is None or not math.isfinite(value) else float(f"{value:.4g}")

@@ -1,0 +1,20 @@
+"""The one import for applications: `import foresight`.
+
+Names are loaded on first use, so that the import itself costs nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from runtime.config import load_config
+
+__all__ = ["load_config"]
+
+_HOMES = {"load_config": "runtime.config"}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'foresight' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)

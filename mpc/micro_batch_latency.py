@@ -1,0 +1,74 @@
+"""Latency of a micro-batch engine, learned as it runs: batch model plus its own track record.
+
+The counterpart of `operator_latency` for Spark's default engine: overhead and row cost come from
+the batches that finished, and the ratio of measured to modelled latency covers the rest.
+"""
+
+import numpy as np
+
+from mpc.feedback import RatioFeedback
+from mpc.micro_batch import BatchCost, BatchCostEstimate, micro_batch_latency_s, refined
+from mpc.queueing import utilisation
+from mpc.values import ConfigurationSpace, FloatArray, Measurement
+
+
+class MicroBatchLatency:
+    def __init__(
+        self, space: ConfigurationSpace, step_s: float, trigger_interval_s: float | None = None
+    ) -> None:
+        self._space = space
+        self._step_s = step_s
+        self._trigger_interval_s = trigger_interval_s
+        self._feedback = RatioFeedback()
+        self._estimate: BatchCostEstimate | None = None
+
+    @property
+    def ready(self) -> bool:
+        return self._estimate is not None
+
+    @property
+    def floor_s(self) -> float:
+        """A row of an idle stream still waits for half a batch and then for its own."""
+        idle = micro_batch_latency_s(
+            np.zeros(1), self._cost, self._space, self._step_s, self._trigger_interval_s
+        )
+        return float(idle.min())
+
+    def service_per_s(self) -> FloatArray:
+        """Rows a configuration can serve per second, (N, F)."""
+        cycles = max(self._cost.row_cycles, 1.0)  # an estimate of zero would promise infinity
+        return np.asarray(1.0 / utilisation(np.asarray(1.0), cycles, self._space))
+
+    def observe(self, measurement: Measurement, had_backlog: bool) -> None:
+        """Learn from one step. A latency behind an old backlog says nothing about the model."""
+        for sample in measurement.batches:
+            self._estimate = refined(self._estimate, sample)
+        if (
+            self._estimate is None
+            or had_backlog
+            or measurement.latency_s is None
+            or measurement.arrivals_per_s is None
+        ):
+            return
+        modelled_s = self._modelled_s(np.asarray(measurement.arrivals_per_s))
+        ran_at = (
+            self._space.executor_index(measurement.observed.executors),
+            self._space.frequency_index(measurement.observed.frequency_khz),
+        )
+        self._feedback.update(measurement.latency_s, float(modelled_s[ran_at]))
+
+    def predict_s(self, arrivals_per_s: FloatArray) -> FloatArray:
+        """Latency for arrival scenarios (S, h): shape (S, h, N, F)."""
+        ratios = self._feedback.scenario_ratios(len(arrivals_per_s))
+        return np.asarray(ratios[:, None, None, None] * self._modelled_s(arrivals_per_s))
+
+    def _modelled_s(self, arrivals_per_s: FloatArray) -> FloatArray:
+        return micro_batch_latency_s(
+            arrivals_per_s, self._cost, self._space, self._step_s, self._trigger_interval_s
+        )
+
+    @property
+    def _cost(self) -> BatchCost:
+        if self._estimate is None:
+            raise RuntimeError("no batch measured yet; ask `ready` first")
+        return self._estimate.cost

@@ -1,0 +1,1 @@
+"""Scaling policies: measurement in, decision out. Each file names its source."""

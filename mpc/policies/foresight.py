@@ -1,0 +1,231 @@
+"""`foresight`: the product's own policy, built on the MPC paper (seed 004) and what it left open.
+
+What it does differently from lat-power: it plans against scenarios of the forecast and of the
+model's own error (conditional value at risk) instead of their means; it models every replica as
+a queue of its own and bursts by their dispersion; it uses a calibrated power model; costs are
+normalised, so that weights mean the same for any target and cluster; a change must be worth more
+than staying; keys move only when they must; and an overload is drained, not declared infeasible.
+"""
+
+from collections import deque
+from dataclasses import dataclass, replace
+from math import ceil
+from typing import Literal, Protocol
+
+import numpy as np
+from scipy.special import expit
+
+from energy.power import PowerModel
+from mpc.horizon.problem import Backlog, Constraints, HorizonProblem, QosCurve
+from mpc.horizon.search import solve
+from mpc.horizon.trajectory import cost_terms
+from mpc.policies.routing import SteadyRouting
+from mpc.risk import RiskMeasure, at_risk
+from mpc.values import Configuration, ConfigurationSpace, Decision, FloatArray, Measurement
+
+LENGTH_SHARE = 0.03
+"""Weight of the length of a latency beside the weight of breaking the target. Not zero: it orders
+configurations that all keep the target, or all break it."""
+
+NO_LIMITS = Constraints()
+
+
+class ScenarioForecaster(Protocol):
+    def update(self, value: float | None) -> None: ...
+
+    def forecast(self, steps: int) -> FloatArray | None: ...
+
+    def scenarios(self, steps: int, count: int) -> FloatArray | None: ...
+
+
+class LatencyModel(Protocol):
+    @property
+    def ready(self) -> bool: ...
+
+    @property
+    def floor_s(self) -> float: ...
+
+    def observe(self, measurement: Measurement, had_backlog: bool) -> None: ...
+
+    def predict_s(self, arrivals_per_s: FloatArray) -> FloatArray: ...
+
+    def service_per_s(self) -> FloatArray: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ForesightParameters:
+    target_latency_s: float
+    latency_weight: float = 1.0
+    resource_weight: float = 0.5
+    switching_weight: float = 0.035
+    sharpness: float = 30.0
+    """How suddenly latency costs as it nears the target; 1 is the paper's curve."""
+    resource: Literal["executors", "power"] = "power"
+    scaling: Literal["normalised", "paper"] = "normalised"
+    """normalised: weights mean the same for any target and cluster. paper: Expr. 11 to 14 as they
+    stand, exp(R / target), executors or watts, and squared steps of executors and frequency."""
+    horizon_steps: int = 2
+    step_s: float = 1.0
+    scenarios: int = 100
+    risk: RiskMeasure = "mean"
+    tail: float = 0.05
+    """Share of the worst scenarios that the conditional value at risk averages."""
+    dead_time_s: float = 0.0
+    power_cap_w: float | None = None
+    energy_budget_j: float | None = None
+    node_budget: int = 200_000
+    limits: Constraints = NO_LIMITS
+    """Rate limits and dwell; what depends on the step is filled in at every step."""
+
+
+class ForesightPolicy:
+    def __init__(
+        self,
+        space: ConfigurationSpace,
+        parameters: ForesightParameters,
+        power: PowerModel,
+        forecaster: ScenarioForecaster,
+        latency: LatencyModel,
+    ) -> None:
+        self._space = space
+        self._parameters = parameters
+        self._forecaster = forecaster
+        self._latency = latency
+        self._routing = SteadyRouting()
+        self._items_in_system = 0.0
+        self._dead_time_steps = ceil(parameters.dead_time_s / parameters.step_s)
+        self._requests: deque[int] = deque(maxlen=self._dead_time_steps)
+        executors = space.executors.astype(np.float64)[:, None]
+        frequencies_khz = np.asarray(space.frequencies_khz, dtype=np.float64)[None, :]
+        power_w = power.power_w(executors, frequencies_khz)
+        used = power_w if parameters.resource == "power" else executors + 0.0 * power_w
+        if parameters.scaling == "normalised":
+            used = used / used.max()
+        self._resource_cost = parameters.resource_weight * used
+        self._power_w = power_w
+        self._steps_since_change: int | None = None
+
+    def decide(self, measurement: Measurement) -> Decision:
+        backlog_items = self._learn(measurement)
+        current = measurement.requested
+        horizon = self._parameters.horizon_steps
+        scenarios = self._forecaster.scenarios(horizon, self._parameters.scenarios)
+        expected = self._forecaster.forecast(horizon)
+        if scenarios is None or expected is None or not self._latency.ready:
+            return self._decided(measurement, current, "nothing measured yet: hold")
+        problem = self._problem(current, scenarios, expected, backlog_items)
+        plan = solve(problem, node_budget=self._parameters.node_budget)
+        target = plan.trajectory[0]
+        reason = "cheapest plan over the horizon"
+        if target == current:
+            reason = "the current configuration is the best start of the plan"
+        elif not self._worth_it(problem, plan.cost.total):
+            target = current
+            reason = "a change would gain less than it costs"
+        decision = self._decided(measurement, target, reason)
+        return replace(decision, plan=plan, expected_arrivals_per_s=expected)
+
+    def _learn(self, measurement: Measurement) -> float:
+        """Update every estimate; returns the items beyond those a healthy system holds."""
+        step_s = self._parameters.step_s
+        healthy_items = (measurement.arrivals_per_s or 0.0) * self._parameters.target_latency_s
+        had_backlog = self._items_in_system > 2.0 * healthy_items
+        self._forecaster.update(measurement.arrivals_per_s)
+        if measurement.arrivals_per_s is not None and measurement.completions_per_s is not None:
+            growth = (measurement.arrivals_per_s - measurement.completions_per_s) * step_s
+            self._items_in_system = max(self._items_in_system + growth, 0.0)
+        self._latency.observe(measurement, had_backlog)
+        return max(self._items_in_system - 2.0 * healthy_items, 0.0)
+
+    def _problem(
+        self,
+        current: Configuration,
+        scenarios: FloatArray,
+        expected: FloatArray,
+        backlog_items: float,
+    ) -> HorizonProblem:
+        parameters = self._parameters
+        qos = self._qos()
+        costs = self._latency_cost(qos, self._latency.predict_s(scenarios))
+        backlog = None
+        if backlog_items > 0:
+            backlog = Backlog(
+                initial_items=backlog_items,
+                arrivals_per_s=expected,
+                service_per_s=self._latency.service_per_s(),
+                step_s=parameters.step_s,
+            )
+        executor_unit = frequency_unit = 1
+        if parameters.scaling == "normalised":
+            executor_unit = self._space.max_executors
+            frequency_unit = len(self._space.frequencies_khz)
+        return HorizonProblem(
+            space=self._space,
+            current=current,
+            latency_s=qos.latency_s(at_risk(costs, parameters.risk, parameters.tail)),
+            qos=qos,
+            resource_cost=self._resource_cost,
+            executor_switching=parameters.switching_weight / executor_unit**2,
+            frequency_switching=parameters.switching_weight / frequency_unit**2,
+            constraints=replace(
+                parameters.limits,
+                dead_time_steps=self._dead_time_steps,
+                recent_requests=self._recent_requests(current),
+                steps_since_change=self._steps_since_change,
+                power_w=self._power_w,
+                power_cap_w=parameters.power_cap_w,
+                energy_budget_j=parameters.energy_budget_j,
+                step_s=parameters.step_s,
+            ),
+            backlog=backlog,
+        )
+
+    def _qos(self) -> QosCurve:
+        """The paper's exponential, normalised: 0 at the fastest service, the weight at target."""
+        weight, target_s = self._parameters.latency_weight, self._parameters.target_latency_s
+        if self._parameters.scaling == "paper":
+            return QosCurve(weight, 0.0, target_s)
+        floor_s = self._latency.floor_s
+        # A target below the fastest service cannot be met; the curve must stay a curve.
+        scale_s = max(target_s - floor_s, 0.1 * target_s)
+        return QosCurve(weight, floor_s, scale_s, mode="normalised")
+
+    def _latency_cost(self, qos: QosCurve, latency_s: FloatArray) -> FloatArray:
+        """What a latency costs: mostly whether it breaks the target, a little how long it is."""
+        if self._parameters.scaling == "paper":
+            return qos.cost(latency_s)
+        distance = (latency_s - self._parameters.target_latency_s) / qos.scale_s
+        violation = expit(self._parameters.sharpness * distance)
+        return np.asarray(qos.weight * violation + LENGTH_SHARE * qos.cost(latency_s))
+
+    def _worth_it(self, problem: HorizonProblem, plan_cost: float) -> bool:
+        """A change must gain, per step, more than its price over just staying.
+
+        The price is the switching weight, in units of the heavier of the other two terms, so that
+        stability is not drowned by a high latency weight. A low one lowers it, down to a quarter:
+        to sit out violations because a change is dear would be the wrong way to save.
+        """
+        parameters = self._parameters
+        if parameters.scaling == "paper":
+            return True
+        price = min(
+            parameters.switching_weight * max(1.0, parameters.latency_weight),
+            max(parameters.latency_weight / 7.0, parameters.switching_weight / 4.0),
+        )
+        stay = (problem.current,) * problem.horizon
+        gain = cost_terms(problem, stay).total - plan_cost
+        return gain > price * problem.horizon
+
+    def _recent_requests(self, current: Configuration) -> tuple[int, ...]:
+        missing = self._dead_time_steps - len(self._requests)
+        return (current.executors,) * missing + tuple(self._requests)
+
+    def _decided(self, measurement: Measurement, target: Configuration, reason: str) -> Decision:
+        self._requests.append(target.executors)
+        if target != measurement.requested:
+            self._steps_since_change = 1
+        elif self._steps_since_change is not None:
+            self._steps_since_change += 1
+        return Decision(
+            target, reason, key_owners=self._routing.table(measurement, target.executors)
+        )

@@ -1,0 +1,37 @@
+"""`rule-based`: one executor more when latency is too high, one fewer when it is low.
+
+Source: the reactive rules of seed 004, section 5.5, with the thresholds of the authors' code:
+above 1.1 theta add one, below 0.7 theta remove one. The frequency stays at its maximum.
+Deviation: none known; the paper gives no other detail.
+"""
+
+from mpc.policies.routing import rebalanced
+from mpc.values import Configuration, ConfigurationSpace, Decision, Measurement
+
+
+class RuleBasedPolicy:
+    def __init__(
+        self,
+        space: ConfigurationSpace,
+        threshold_s: float,
+        upper: float = 1.1,
+        lower: float = 0.7,
+    ) -> None:
+        self._space = space
+        self._add_above_s = upper * threshold_s
+        self._remove_below_s = lower * threshold_s
+
+    def decide(self, measurement: Measurement) -> Decision:
+        executors = measurement.requested.executors
+        reason = "latency within the band"
+        if measurement.latency_s is None:
+            reason = "no latency measured"
+        elif measurement.latency_s > self._add_above_s:
+            executors += 1
+            reason = f"latency above {self._add_above_s:g} s"
+        elif measurement.latency_s < self._remove_below_s:
+            executors -= 1
+            reason = f"latency below {self._remove_below_s:g} s"
+        executors = min(max(executors, self._space.min_executors), self._space.max_executors)
+        target = Configuration(executors, self._space.frequencies_khz[-1])
+        return Decision(target, reason, key_owners=rebalanced(measurement, executors))

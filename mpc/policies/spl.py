@@ -1,0 +1,80 @@
+"""`spl`: expand while congested and while it helps, contract while it does not hurt.
+
+Source: Gedik, Schneider, Hirzel and Wu, "Elastic scaling for data stream processing" (TPDS 2014),
+as seed 004, section 5.5, describes it: a congestion index, a memory of what each level brought,
+and forgetting when the load changes. Parameters of seed 004: congestion 0.1, sensitivity 0.9.
+
+Deviations: the original is given in prose there, not in full; this keeps one remembered throughput
+and one remembered congestion per level and forgets them on the side where a load change made them
+stale. The frequency stays at its maximum.
+"""
+
+from mpc.policies.routing import rebalanced
+from mpc.values import Configuration, ConfigurationSpace, Decision, Measurement
+
+
+class SplPolicy:
+    def __init__(
+        self,
+        space: ConfigurationSpace,
+        congestion_threshold: float = 0.1,
+        sensitivity: float = 0.9,
+    ) -> None:
+        self._space = space
+        self._congestion_threshold = congestion_threshold
+        self._sensitivity = sensitivity
+        self._throughput: dict[int, float] = {}
+        self._congested: dict[int, bool] = {}
+        self._previous_level: int | None = None
+
+    def decide(self, measurement: Measurement) -> Decision:
+        level = measurement.requested.executors
+        wanted = level
+        reason = "nothing to gain"
+        throughput = measurement.completions_per_s
+        if throughput is None or measurement.congestion is None:
+            reason = "no throughput measured"
+        else:
+            congested = measurement.congestion > self._congestion_threshold
+            if level == self._previous_level:
+                self._forget_stale(level, throughput, congested)
+            self._throughput[level] = throughput
+            self._congested[level] = congested
+            if congested and self._expansion_helps(level):
+                wanted = level + 1
+                reason = "congested, and more replicas may help"
+            elif congested and self._gained_nothing(level):
+                wanted = level - 1
+                reason = "the last replica brought no throughput"
+            elif not congested and not self._congested.get(level - 1, False):
+                wanted = level - 1
+                reason = "not congested, fewer replicas may do"
+        self._previous_level = level
+        wanted = min(max(wanted, self._space.min_executors), self._space.max_executors)
+        target = Configuration(wanted, self._space.frequencies_khz[-1])
+        return Decision(target, reason, key_owners=rebalanced(measurement, wanted))
+
+    def _forget_stale(self, level: int, throughput: float, congested: bool) -> None:
+        """A change at an unchanged level is a change of load: the memory on one side is void."""
+        before = self._throughput.get(level)
+        if before is None:
+            return
+        was_congested = self._congested[level]
+        if (was_congested and not congested) or throughput < self._sensitivity * before:
+            self._forget(below=level)
+        if (congested and not was_congested) or throughput * self._sensitivity > before:
+            self._forget(above=level)
+
+    def _forget(self, below: int | None = None, above: int | None = None) -> None:
+        for other in list(self._throughput):
+            if (below is not None and other < below) or (above is not None and other > above):
+                del self._throughput[other]
+                del self._congested[other]
+
+    def _expansion_helps(self, level: int) -> bool:
+        above = self._throughput.get(level + 1)
+        return above is None or above * self._sensitivity > self._throughput[level]
+
+    def _gained_nothing(self, level: int) -> bool:
+        below = self._throughput.get(level - 1)
+        return below is not None and below > self._sensitivity * self._throughput[level]

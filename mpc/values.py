@@ -1,0 +1,167 @@
+"""The values that flow through one control step: measurement in, decision out.
+
+They are shared by every policy and every plant. *Plan* (what the optimiser wants over the
+horizon), *requested* (what was asked for) and *observed* (what runs) are three different things.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+PowerSource = Literal["measured", "modelled", "emulated"]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Configuration:
+    """One point of the space the controller moves in."""
+
+    executors: int
+    frequency_khz: int
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigurationSpace:
+    """Every admissible configuration: executors min..max and an ascending list of frequencies."""
+
+    min_executors: int
+    max_executors: int
+    frequencies_khz: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.min_executors <= self.max_executors:
+            raise ValueError(
+                f"executors must satisfy 1 <= min <= max, got "
+                f"{self.min_executors}..{self.max_executors}"
+            )
+        ascending = all(
+            low < high
+            for low, high in zip(self.frequencies_khz, self.frequencies_khz[1:], strict=False)
+        )
+        if not self.frequencies_khz or not ascending or self.frequencies_khz[0] <= 0:
+            raise ValueError(
+                f"frequencies_khz must be positive and ascending, got {self.frequencies_khz}"
+            )
+
+    @property
+    def executors(self) -> IntArray:
+        return np.arange(self.min_executors, self.max_executors + 1, dtype=np.int64)
+
+    @property
+    def frequencies_hz(self) -> FloatArray:
+        return np.asarray(self.frequencies_khz, dtype=np.float64) * 1e3
+
+    @property
+    def largest(self) -> Configuration:
+        return Configuration(self.max_executors, self.frequencies_khz[-1])
+
+    def executor_index(self, executors: int) -> int:
+        """Index of the nearest admissible executor count."""
+        return min(max(executors, self.min_executors), self.max_executors) - self.min_executors
+
+    def frequency_index(self, frequency_khz: int) -> int:
+        """Index of the nearest admissible frequency."""
+        distances = [abs(candidate - frequency_khz) for candidate in self.frequencies_khz]
+        return distances.index(min(distances))
+
+    def at(self, executor_index: int, frequency_index: int) -> Configuration:
+        return Configuration(
+            self.min_executors + executor_index, self.frequencies_khz[frequency_index]
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class BatchSample:
+    """One finished micro-batch: how many rows, how long, and on what it ran."""
+
+    rows: int
+    duration_s: float
+    ran_on: Configuration
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """What a policy may know at the start of step `step` about the step before it.
+
+    The rows of Table 1 of the MPC paper (seed 004), the measured wait and latency its feedback
+    and violations need, and what the reactive strategies look at. `None` means not measured.
+    "Items" are triggering tuples on a continuous operator and rows on a micro-batch engine.
+    """
+
+    step: int
+    time_s: float
+    requested: Configuration
+    observed: Configuration
+    arrivals_per_s: float | None = None
+    """Items that arrived per second: 1 / T_A."""
+    arrival_cv: float | None = None
+    """Coefficient of variation of the inter-arrival time: sigma_A / T_A."""
+    arrival_dispersion: float | None = None
+    """Index of dispersion for counts; 1 for a Poisson stream, more when arrivals cluster."""
+    completions_per_s: float | None = None
+    cost_cycles: float | None = None
+    """Mean cost of one item in clock cycles, so independent of the frequency it ran at."""
+    cost_cv: float | None = None
+    key_frequencies: FloatArray | None = None
+    """p_k: share of the tuples of every key."""
+    key_cost_cycles: FloatArray | None = None
+    """C_k: mean cost of every key in cycles; the overall mean for a key without a sample."""
+    wait_s: float | None = None
+    latency_s: float | None = None
+    congestion: float | None = None
+    """Fraction of the step in which the source was held back by full queues."""
+    batches: tuple[BatchSample, ...] = ()
+    power_w: float | None = None
+    power_source: PowerSource = "modelled"
+
+
+@dataclass(frozen=True, slots=True)
+class CostTerms:
+    """The objective of one plan, term by term (Expr. 10 of seed 004)."""
+
+    latency: float
+    resource: float
+    switching: float
+
+    @property
+    def total(self) -> float:
+        return self.latency + self.resource + self.switching
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A trajectory over the horizon and what is known about its quality."""
+
+    trajectory: tuple[Configuration, ...]
+    cost: CostTerms
+    lower_bound: float
+    nodes: int
+    proven: bool
+    """True only if the cost is within the tolerance of the lower bound."""
+    relaxed: tuple[str, ...] = ()
+    """Constraints that no trajectory could meet: "power_cap", "energy_budget"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What a policy wants applied now, and why."""
+
+    target: Configuration
+    reason: str
+    plan: Plan | None = None
+    expected_arrivals_per_s: FloatArray | None = None
+    """The forecast the decision rests on, one value a step of the horizon."""
+    key_owners: IntArray | None = None
+    """The distribution table m: replica of every key; None leaves the routing as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What came of a decision: what was asked for and what ran at that moment."""
+
+    requested: Configuration
+    observed: Configuration

@@ -1,0 +1,85 @@
+"""`foresight bench optimizer | forecast | power`: the parts of the controller, measured alone."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from runtime.cli import scenarios
+from runtime.cli.parameters import JsonFile
+
+bench_app = typer.Typer(help="Measure and compare.", no_args_is_help=True)
+scenarios.add_to(bench_app)
+
+
+@bench_app.command()
+def optimizer(json_file: JsonFile = None) -> None:
+    """Time and nodes of the horizon search, against the size of the space it searches."""
+    from benchmarks.optimizer_bench import optimizer_rows
+    from runtime.cli.output import Results, activity, show
+
+    with activity("optimizer") as begin:
+        rows = optimizer_rows(begin)
+    show(Results("optimizer", "measured", rows), json_file)
+
+
+@bench_app.command()
+def forecast(
+    rates_file: Annotated[
+        Path,
+        typer.Option(
+            "--rates",
+            metavar="FILE",
+            exists=True,
+            dir_okay=False,
+            help="Arrival rates, one line a step; plain or gzipped.",
+        ),
+    ],
+    rate_column: Annotated[
+        str | None,
+        typer.Option(
+            "--rate-column", metavar="NAME", help="Column with the rates: name or position."
+        ),
+    ] = None,
+    models: Annotated[
+        list[str] | None,
+        typer.Option("--model", metavar="NAME", help="A model (repeatable); all without it."),
+    ] = None,
+    horizon: Annotated[int, typer.Option(min=1, max=60, help="Steps forecast ahead.")] = 10,
+    json_file: JsonFile = None,
+) -> None:
+    """Error, interval coverage and time of every forecasting model on a trace."""
+    from benchmarks.forecast_bench import evaluate_forecasters, read_rates
+    from forecasting.registry import FORECASTER_NAMES
+    from runtime.cli.output import Results, activity, show
+
+    for model in models or ():
+        if model not in FORECASTER_NAMES:
+            names = ", ".join(FORECASTER_NAMES)
+            raise typer.BadParameter(f"{model!r} is not one of {names}.", param_hint="'--model'")
+    rates = read_rates(rates_file, rate_column)
+    with activity("forecast") as begin:
+        rows = evaluate_forecasters(rates, models or FORECASTER_NAMES, horizon, begin)
+    show(Results("forecast", "replay", rows), json_file)
+
+
+@bench_app.command()
+def power(
+    sweep: Annotated[
+        Path,
+        typer.Option(
+            metavar="FILE",
+            exists=True,
+            dir_okay=False,
+            help="Measured power over workers and frequencies.",
+        ),
+    ],
+    json_file: JsonFile = None,
+) -> None:
+    """Error of every power model on a measured sweep, by the number of calibration points."""
+    from benchmarks.power_bench import power_rows
+    from runtime.cli.output import Results, activity, show
+
+    with activity("power"):
+        rows = power_rows(sweep)
+    show(Results("power", "measured", rows), json_file)

@@ -1,0 +1,126 @@
+"""The `foresight` command: its root, `check` and `config`, and how failures are told.
+
+Commands import what they need when they run, so that `foresight --version` starts at once.
+Exit codes: 0 success, 1 failure, 2 wrong usage or configuration, 130 interrupted.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+
+from runtime.cli.bench import bench_app
+from runtime.cli.parameters import Overrides
+from runtime.config import Config, ConfigError, load_config
+
+TRACEBACK_VARIABLE = "FORESIGHT_TRACEBACK"
+INTERRUPTED = 130
+
+app = typer.Typer(
+    name="foresight",
+    help="Predictive, energy-aware autoscaling for Spark Structured Streaming.",
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+app.add_typer(bench_app, name="bench")
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code; every failure is one line on stderr."""
+    try:
+        code = app(arguments, prog_name="foresight", standalone_mode=False)
+    except Exception as error:
+        if os.environ.get(TRACEBACK_VARIABLE):
+            raise
+        return _tell(error)
+    if code == INTERRUPTED:
+        return _fail("foresight: interrupted", INTERRUPTED)
+    return code if isinstance(code, int) else 0
+
+
+def _tell(error: Exception) -> int:
+    if isinstance(error, ConfigError):
+        return _fail(str(error), 2)
+    if isinstance(error, typer.TyperException):
+        # The help shown for a group without a command comes as an error without words.
+        words = error.format_message()
+        return _fail(f"foresight: {words}", error.exit_code) if words else error.exit_code
+    if isinstance(error, ValueError | OSError):
+        return _fail(f"foresight: {error}", 1)
+    return _fail(
+        f"foresight: unexpected {type(error).__name__}: {error} "
+        f"({TRACEBACK_VARIABLE}=1 shows where)",
+        1,
+    )
+
+
+def _fail(message: str, code: int) -> int:
+    print(" ".join(message.split()), file=sys.stderr)
+    return code
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"foresight {version('foresight-autoscaler')}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Predictive, energy-aware autoscaling for Spark Structured Streaming."""
+
+
+@app.command()
+def check(
+    config_file: Annotated[Path, typer.Argument(metavar="CONFIG", help="The TOML file.")],
+    overrides: Overrides = None,
+) -> None:
+    """Validate a configuration and print what it means."""
+    config = load_config(config_file, overrides or ())
+    typer.echo(f"{config_file}: valid")
+    for name, value in _summary(config):
+        typer.echo(f"  {name:<15} {value}")
+
+
+@app.command()
+def config() -> None:
+    """Print a commented configuration with every option and its default."""
+    from runtime.config.render import default_toml
+
+    typer.echo(default_toml(), nl=False)
+
+
+def _summary(config: Config) -> list[tuple[str, str]]:
+    cost, forecast, frequencies = config.cost, config.forecast, config.frequency.frequencies_khz
+    risk = f"beyond {config.slo.quantile:g} of " if forecast.risk == "cvar" else "mean of "
+    given = msgspec.structs.asdict(config.limits).items()
+    return [
+        ("policy", config.policy),
+        ("target", f"{config.slo.latency_ms:g} ms"),
+        (
+            "objective",
+            f"{cost.latency_weight:g} latency + {cost.resource_weight:g} {cost.resource} + "
+            f"{cost.switching_weight:g} switching, {cost.scaling} scaling",
+        ),
+        ("horizon", f"{config.horizon.steps} steps of {config.horizon.step_s:g} s"),
+        ("executors", f"{config.executors.min} to {config.executors.max}"),
+        ("frequencies", f"{len(frequencies)}, {frequencies[0]} to {frequencies[-1]} kHz"),
+        ("configurations", str(config.configurations)),
+        ("forecast", f"{forecast.model}, {risk}{forecast.scenarios} scenarios"),
+        ("latency model", config.latency.model),
+        ("limits", ", ".join(f"{key} {value:g}" for key, value in given if value is not None)),
+    ]

@@ -1,0 +1,130 @@
+"""What the values of several options must satisfy together.
+
+A rule that is broken gives one sentence for each option that could mend it; the loader blames
+the one the user wrote, so that nobody is told to look at a default.
+"""
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from runtime.config.schema import Config, Frequency
+
+SEASONAL_MODELS = ("holt-winters", "mixture")
+MAX_FREQUENCIES = 256
+
+Key = tuple[str, ...]
+Contradiction = tuple[tuple[Key, str], ...]
+"""The options in conflict, the likeliest culprit first, each with what it must be."""
+
+
+def contradictions(config: Config) -> Iterator[Contradiction]:
+    yield from _executors(config)
+    yield from _frequencies(config.frequency)
+    yield from _forecast(config)
+    yield from _dead_time(config)
+
+
+def _executors(config: Config) -> Iterator[Contradiction]:
+    low, high = config.executors.min, config.executors.max
+    if low > high:
+        yield (
+            (("executors", "min"), f"must be at most executors.max = {high}"),
+            (("executors", "max"), f"must be at least executors.min = {low}"),
+        )
+    if config.policy.startswith("static-"):
+        count = int(config.policy.removeprefix("static-"))
+        if count > high:
+            yield (
+                (("policy",), f"must keep at most executors.max = {high} executors"),
+                (("executors", "max"), f'must be at least {count} with policy = "{config.policy}"'),
+            )
+        if count < low:
+            yield (
+                (("policy",), f"must keep at least executors.min = {low} executors"),
+                (("executors", "min"), f'must be at most {count} with policy = "{config.policy}"'),
+            )
+
+
+def _frequencies(frequency: Frequency) -> Iterator[Contradiction]:
+    if frequency.list_khz is not None:
+        if any(low >= high for low, high in pairwise(frequency.list_khz)):
+            yield ((("frequency", "list_khz"), "must be in strictly ascending order"),)
+        return
+    low, high, step = frequency.min_khz, frequency.max_khz, frequency.step_khz
+    if low > high:
+        yield (
+            (("frequency", "min_khz"), f"must be at most frequency.max_khz = {high}"),
+            (("frequency", "max_khz"), f"must be at least frequency.min_khz = {low}"),
+        )
+        return
+    if (high - low) % step:
+        yield (
+            (
+                ("frequency", "step_khz"),
+                f"must divide frequency.max_khz - frequency.min_khz = {high - low}",
+            ),
+            (
+                ("frequency", "max_khz"),
+                f"must be frequency.min_khz = {low} plus a multiple of frequency.step_khz = {step}",
+            ),
+            (
+                ("frequency", "min_khz"),
+                f"must be frequency.max_khz = {high} minus a multiple of "
+                f"frequency.step_khz = {step}",
+            ),
+        )
+    count = (high - low) // step + 1
+    if count > MAX_FREQUENCIES:
+        must = f"must give at most {MAX_FREQUENCIES} frequencies, not {count}"
+        yield (
+            (("frequency", "step_khz"), must),
+            (("frequency", "max_khz"), must),
+            (("frequency", "min_khz"), must),
+        )
+
+
+def _forecast(config: Config) -> Iterator[Contradiction]:
+    forecast, quantile = config.forecast, config.slo.quantile
+    if forecast.season_steps is not None and forecast.model not in SEASONAL_MODELS:
+        yield (
+            (
+                ("forecast", "season_steps"),
+                f'must be left out with forecast.model = "{forecast.model}", which has no season',
+            ),
+        )
+    # Beyond the quantile there must be a scenario to average.
+    tail = 1.0 - quantile
+    if forecast.risk == "cvar" and tail * forecast.scenarios < 1 - 1e-9:
+        yield (
+            (
+                ("forecast", "scenarios"),
+                f"must be at least 1 / (1 - slo.quantile) = {1 / tail:.4g}",
+            ),
+            (
+                ("slo", "quantile"),
+                f"must be at most 1 - 1 / forecast.scenarios = {1 - 1 / forecast.scenarios:.4g}",
+            ),
+        )
+
+
+def _dead_time(config: Config) -> Iterator[Contradiction]:
+    # A plan that ends before an executor it asks for can serve never asks for one.
+    dead_time_s = config.limits.dead_time_s
+    horizon_s = config.horizon.steps * config.horizon.step_s
+    if dead_time_s >= horizon_s:
+        yield (
+            (
+                ("limits", "dead_time_s"),
+                f"must be less than horizon.steps * horizon.step_s = {horizon_s:g}",
+            ),
+            (
+                ("horizon", "steps"),
+                f"must reach beyond limits.dead_time_s = {dead_time_s:g} "
+                f"at horizon.step_s = {config.horizon.step_s:g}",
+            ),
+            (
+                ("horizon", "step_s"),
+                f"must reach beyond limits.dead_time_s = {dead_time_s:g} "
+                f"in horizon.steps = {config.horizon.steps}",
+            ),
+        )
