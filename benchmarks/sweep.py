@@ -13,10 +13,11 @@ from benchmarks.scenarios import ScenarioRequest, build
 from runtime.config import Config
 
 CURVE_ALPHAS = (
-    0.0003, 0.001, 0.003, 0.01, 0.03, 0.06, 0.075, 0.08, 0.085, 0.09, 0.1, 0.11, 0.12, 0.13, 0.14,
-    0.16, 0.2, 0.22, 0.25, 0.3, 0.4, 0.5, 0.55, 0.6, 0.65, 0.7, 0.8, 1.0, 1.25, 1.5, 1.75, 2.0,
-    2.25, 2.5, 3.0, 4.0, 8.0, 16.0,
+    0.0003, 0.003, 0.03, 0.06, 0.075, 0.08, 0.085, 0.09, 0.1, 0.11, 0.12, 0.13, 0.14, 0.16, 0.18,
+    0.2, 0.22, 0.25, 0.3, 0.4, 0.5, 0.55, 0.58, 0.6, 0.62, 0.65, 0.7, 0.8, 1.0, 1.25, 1.5, 1.75,
+    2.0, 2.25, 2.5, 2.75, 3.0, 3.5, 4.0, 4.5, 8.0,
 )  # fmt: skip
+"""Dense where the curve bends, so that between two points nothing is left to guess."""
 
 
 @dataclass(frozen=True, slots=True)

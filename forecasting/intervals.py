@@ -26,9 +26,9 @@ _TRACKING_STEP = 0.2
 """In units of the local scale; smaller is smoother, larger recovers faster from a change."""
 _SCORE_LIMIT = 10.0
 """Errors count up to this many local scales: one glitch must not widen the next hour."""
-_FIRST_ERROR = 0.1
+_FIRST_ERROR = 0.2
 _FIRST_ERROR_COUNT = 2
-"""Before any error is known: a tenth of the first value, worth two observations. Without it the
+"""Before any error is known: a fifth of the first value, worth two observations. Without it the
 first forecasts would look certain."""
 _FEW = 10
 """With fewer errors than this, the scale of a horizon leans on that of the one before."""

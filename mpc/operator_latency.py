@@ -18,6 +18,9 @@ SMOOTHING = 0.1
 about that of the next (autocorrelation 0.17 on accelerated ticks). The mean cost is not smoothed:
 a step has thousands of samples of it, and it drifts with the load."""
 
+FEWEST_PER_S = 1e-6
+"""Fewer arrivals are none: nothing can be learned from them, and ratios to them overflow."""
+
 
 class CostElasticity:
     """How the cost per item follows the arrival rate from one step to the next: d log C / d log l.
@@ -82,10 +85,11 @@ class OperatorLatency:
 
     def observe(self, measurement: Measurement, had_backlog: bool) -> None:
         """Learn from one step. A wait behind an old backlog says nothing about the model."""
-        if measurement.cost_cycles is None or not measurement.arrivals_per_s:
+        arrivals_per_s = measurement.arrivals_per_s or 0.0
+        if measurement.cost_cycles is None or arrivals_per_s < FEWEST_PER_S:
             return
-        self._elasticity.update(measurement.arrivals_per_s, measurement.cost_cycles)
-        self._arrivals_per_s = measurement.arrivals_per_s
+        self._elasticity.update(arrivals_per_s, measurement.cost_cycles)
+        self._arrivals_per_s = arrivals_per_s
         self._cost_cycles = measurement.cost_cycles
         self._steps += 1
         share = max(SMOOTHING, 1.0 / self._steps)
@@ -95,7 +99,7 @@ class OperatorLatency:
             self._dispersion += share * (measurement.arrival_dispersion - self._dispersion)
         if measurement.wait_s is None or had_backlog:
             return
-        rho, wait_s, _ = self._modelled(np.asarray(measurement.arrivals_per_s))
+        rho, wait_s, _ = self._modelled(np.asarray(arrivals_per_s))
         ran_at = (
             self._space.executor_index(measurement.observed.executors),
             self._space.frequency_index(measurement.observed.frequency_khz),

@@ -55,7 +55,7 @@ class LatencyModel(Protocol):
 @dataclass(frozen=True, slots=True)
 class ForesightParameters:
     target_latency_s: float
-    latency_weight: float = 1.0
+    latency_weight: float = 1.25
     resource_weight: float = 0.5
     switching_weight: float = 0.035
     sharpness: float = 30.0
@@ -73,7 +73,7 @@ class ForesightParameters:
     dead_time_s: float = 0.0
     power_cap_w: float | None = None
     energy_budget_j: float | None = None
-    node_budget: int = 200_000
+    node_budget: int = 20_000
     limits: Constraints = NO_LIMITS
     """Rate limits and dwell; what depends on the step is filled in at every step."""
 
@@ -104,6 +104,8 @@ class ForesightPolicy:
         self._resource_cost = parameters.resource_weight * used
         self._power_w = power_w
         self._steps_since_change: int | None = None
+        self._placed = False
+        """The first plan places the application: nobody has settled there yet, so it is free."""
 
     def decide(self, measurement: Measurement) -> Decision:
         backlog_items = self._learn(measurement)
@@ -119,9 +121,14 @@ class ForesightPolicy:
         reason = "cheapest plan over the horizon"
         if target == current:
             reason = "the current configuration is the best start of the plan"
-        elif not self._worth_it(problem, plan.cost.total):
+        elif (
+            self._placed
+            and self._may_stay(current)
+            and not self._worth_it(problem, plan.cost.total)
+        ):
             target = current
             reason = "a change would gain less than it costs"
+        self._placed = True
         decision = self._decided(measurement, target, reason)
         return replace(decision, plan=plan, expected_arrivals_per_s=expected)
 
@@ -198,19 +205,31 @@ class ForesightPolicy:
         violation = expit(self._parameters.sharpness * distance)
         return np.asarray(qos.weight * violation + LENGTH_SHARE * qos.cost(latency_s))
 
+    def _may_stay(self, current: Configuration) -> bool:
+        """Whether the current configuration keeps the power cap and the energy budget."""
+        parameters = self._parameters
+        power_w = self._power_w[
+            self._space.executor_index(current.executors),
+            self._space.frequency_index(current.frequency_khz),
+        ]
+        energy_j = power_w * parameters.step_s * parameters.horizon_steps
+        capped = parameters.power_cap_w is not None and power_w > parameters.power_cap_w
+        spent = parameters.energy_budget_j is not None and energy_j > parameters.energy_budget_j
+        return not (capped or spent)
+
     def _worth_it(self, problem: HorizonProblem, plan_cost: float) -> bool:
         """A change must gain, per step, more than its price over just staying.
 
-        The price is the switching weight, in units of the heavier of the other two terms, so that
-        stability is not drowned by a high latency weight. A low one lowers it, down to a quarter:
-        to sit out violations because a change is dear would be the wrong way to save.
+        The price is the switching weight. A high latency weight raises it, or else every ripple of
+        the latency would be worth a change. A low one lowers it, down to a third: to sit out
+        violations because a change is dear is the wrong way to save.
         """
         parameters = self._parameters
         if parameters.scaling == "paper":
             return True
         price = min(
             parameters.switching_weight * max(1.0, parameters.latency_weight),
-            max(parameters.latency_weight / 7.0, parameters.switching_weight / 4.0),
+            max(parameters.latency_weight / 7.0, parameters.switching_weight / 3.0),
         )
         stay = (problem.current,) * problem.horizon
         gain = cost_terms(problem, stay).total - plan_cost

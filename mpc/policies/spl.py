@@ -72,8 +72,11 @@ class SplPolicy:
                 del self._congested[other]
 
     def _expansion_helps(self, level: int) -> bool:
+        """Unless it is known to be congested too, without more throughput."""
         above = self._throughput.get(level + 1)
-        return above is None or above * self._sensitivity > self._throughput[level]
+        if above is None or not self._congested[level + 1]:
+            return True
+        return above * self._sensitivity > self._throughput[level]
 
     def _gained_nothing(self, level: int) -> bool:
         below = self._throughput.get(level - 1)

@@ -45,7 +45,7 @@ _TABLE_TAIL = """\
 - `limits.dead_time_s` is less than `horizon.steps` * `horizon.step_s`: a plan that ends before an
   executor can serve would never ask for one.
 - `forecast.season_steps` needs a model with a season: `holt-winters` or `mixture`.
-- With `forecast.risk = "cvar"`, at least one of the `forecast.scenarios` lies beyond `slo.quantile`.
+- With `forecast.risk = "cvar"`, one of the `forecast.scenarios` at least is beyond `slo.quantile`.
 """
 
 

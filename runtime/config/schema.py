@@ -46,7 +46,7 @@ class Cost(Struct, frozen=True, forbid_unknown_fields=True):
     """The objective: alpha * latency + beta * resource + gamma * switching."""
 
     latency_weight: Annotated[float, Meta(gt=0, description="Weight of latency.")] = field(
-        name="alpha", default=1.0
+        name="alpha", default=1.25
     )
     resource_weight: Annotated[float, Meta(ge=0, description="Weight of the resource in use.")] = (
         field(name="beta", default=0.5)
@@ -237,7 +237,7 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
             description="Nodes the search may expand before it returns its best plan.",
             extra={"unit": "nodes"},
         ),
-    ] = 200_000
+    ] = 20_000
 
 
 class Latency(Struct, frozen=True, forbid_unknown_fields=True):

@@ -13,9 +13,9 @@ NAMES = ("dead_time", "rate_limit", "dwell", "power_cap", "energy_budget", "back
 def problems(
     draw: st.DrawFn,
     names: tuple[str, ...] | None = None,
-    max_horizon: int = 4,
+    horizons: tuple[int, int] = (1, 4),
+    dead_times: tuple[int, int] = (1, 3),
     largest: int = 6,
-    max_dead_time: int = 3,
 ) -> HorizonProblem:
     """`names`: the constraints present; None draws any set of them.
 
@@ -23,7 +23,7 @@ def problems(
     """
     if names is None:
         names = tuple(name for name in NAMES if draw(st.booleans()))
-    horizon = draw(st.integers(1, max_horizon))
+    horizon = draw(st.integers(*horizons))
     executors = draw(st.integers(1, min(5, largest)))
     frequencies = draw(st.integers(1, max(1, min(4, largest // executors))))
     low = draw(st.integers(1, 3))
@@ -33,11 +33,13 @@ def problems(
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     shape = (executors, frequencies)
     capacity = (space.executors[:, None] * space.frequencies_hz[None, :]) / 1e9
-    if draw(st.booleans()):  # like a plant: falls with capacity, steep where it is short
+    kind = draw(st.sampled_from(["plant", "any", "rising"]))
+    latency_s = random.uniform(0.0, 4.0, (horizon, *shape))
+    if kind == "plant":  # falls with capacity, steep where it is short
         load = random.uniform(0.5, 1.2, (horizon, 1, 1)) * capacity.max()
         latency_s = 0.2 * load / np.maximum(capacity - load * 0.6, 0.02)
-    else:  # anything, also not monotone
-        latency_s = random.uniform(0.0, 4.0, (horizon, *shape))
+    elif kind == "rising":  # executors in each other's way
+        latency_s = np.sort(latency_s, axis=1)
     if draw(st.booleans()):  # many ties
         latency_s = np.round(latency_s)
     power_w = np.round(capacity * random.uniform(4.0, 9.0) + random.uniform(0, 3, shape)) / 4
@@ -54,23 +56,24 @@ def problems(
             scale_s=draw(st.sampled_from([0.2, 1.0, 3.0])),
             mode=draw(st.sampled_from(["exponential", "normalised"])),
         ),
-        resource_cost=random.uniform(0.2, 2.0) * power_w,
+        # Also falling: a reward for requests, so that dead time can be an advantage.
+        resource_cost=draw(st.sampled_from([-1.0, 1.0])) * random.uniform(0.2, 2.0) * power_w,
         executor_switching=draw(st.sampled_from([0.0, 0.1, 1.0])),
         frequency_switching=draw(st.sampled_from([0.0, 0.05, 1.0])),
-        constraints=_constraints(draw, names, space, (horizon, max_dead_time), power_w),
+        constraints=_constraints(draw, (names, dead_times), space, horizon, power_w),
         backlog=_backlog(random, capacity, horizon) if "backlog" in names else None,
     )
 
 
 def _constraints(
     draw: st.DrawFn,
-    names: tuple[str, ...],
+    wanted: tuple[tuple[str, ...], tuple[int, int]],
     space: ConfigurationSpace,
-    steps: tuple[int, int],
+    horizon: int,
     power_w: FloatArray,
 ) -> Constraints:
-    horizon, max_dead_time = steps
-    delay = draw(st.integers(1, max_dead_time)) if "dead_time" in names else 0
+    names, dead_times = wanted
+    delay = draw(st.integers(*dead_times)) if "dead_time" in names else 0
     count = st.integers(space.min_executors, space.max_executors)
     recent = st.tuples(*[count] * delay)
     limit = st.none() | st.integers(0, 3)

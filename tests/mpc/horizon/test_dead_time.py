@@ -1,19 +1,20 @@
 """The running minima that stand for past requests, against the requests themselves."""
 
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
+from itertools import product
 
 import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
+import pytest
 
 from mpc.horizon.core import Core, core_of
 from mpc.horizon.problem import Constraints, HorizonProblem, QosCurve
 from mpc.horizon.staircase import minima_needed, stairs_over, tail_count
 from mpc.values import ConfigurationSpace, IntArray
 
-many = settings(max_examples=4 * settings().max_examples)
 
-
+@cache
 def core(executors: int, horizon: int, dead_time: int) -> Core:
     space = ConfigurationSpace(1, executors, (1_000_000,))
     problem = HorizonProblem(
@@ -50,44 +51,40 @@ def true_caps(requests: list[int], dead_time: int) -> list[int]:
     ]
 
 
-@st.composite
-def walks(draw: st.DrawFn) -> tuple[int, int, list[int]]:
-    executors = draw(st.integers(2, 6))
-    horizon = draw(st.integers(2, 9))
-    dead_time = draw(st.integers(1, horizon + 2))
-    requests = draw(st.lists(st.integers(0, executors - 1), min_size=horizon, max_size=horizon))
-    return executors, dead_time, requests
+def all_walks(executors: int, horizon: int) -> Iterator[tuple[int, list[int]]]:
+    for dead_time in range(1, horizon + 2):
+        for requests in product(range(executors), repeat=horizon):
+            yield dead_time, list(requests)
 
 
-@many
-@given(walks())
-def test_as_many_minima_as_needed_are_the_whole_truth(walk: tuple[int, int, list[int]]) -> None:
-    executors, dead_time, requests = walk
-    shape = core(executors, len(requests), dead_time)
-    minima = minima_needed(dead_time, len(requests))
+@pytest.mark.parametrize(("executors", "horizon"), [(3, 2), (3, 3), (3, 4), (3, 5), (3, 6), (2, 8)])
+def test_as_many_minima_as_needed_are_the_whole_truth(executors: int, horizon: int) -> None:
     levels = np.arange(executors, dtype=np.int64)
-    assert walked_caps(shape, levels, minima, requests, True) == true_caps(requests, dead_time)
+    for dead_time, requests in all_walks(executors, horizon):
+        shape = core(executors, horizon, dead_time)
+        minima = minima_needed(dead_time, horizon)
+        assert walked_caps(shape, levels, minima, requests, True) == true_caps(requests, dead_time)
 
 
-@many
-@given(walks(), st.data())
+@pytest.mark.parametrize("middle", [1, 2])
+@pytest.mark.parametrize("horizon", [3, 5])
 def test_fewer_minima_and_levels_err_on_the_side_they_are_asked_to(
-    walk: tuple[int, int, list[int]], data: st.DataObject
+    horizon: int, middle: int
 ) -> None:
-    executors, dead_time, requests = walk
-    shape = core(executors, len(requests), dead_time)
-    minima = data.draw(st.integers(1, minima_needed(dead_time, len(requests))))
-    between = data.draw(st.sets(st.integers(1, executors - 1), max_size=executors))
-    levels = np.array(sorted({0, executors - 1} | between), dtype=np.int64)
-    truth = true_caps(requests, dead_time)
-    hopeful = walked_caps(shape, levels, minima, requests, True)
-    assert all(cap >= true for cap, true in zip(hopeful, truth, strict=True))
-    needed = minima_needed(dead_time, len(requests))
-    cautious = walked_caps(shape, levels, needed, requests, False)
-    assert all(cap <= true for cap, true in zip(cautious, truth, strict=True))
+    levels = np.array([0, middle, 3], dtype=np.int64)
+    for dead_time, requests in all_walks(4, horizon):
+        shape = core(4, horizon, dead_time)
+        truth = true_caps(requests, dead_time)
+        needed = minima_needed(dead_time, horizon)
+        for minima in range(1, needed + 1):
+            hopeful = walked_caps(shape, levels, minima, requests, True)
+            assert all(cap >= true for cap, true in zip(hopeful, truth, strict=True))
+        cautious = walked_caps(shape, levels, needed, requests, False)
+        assert all(cap <= true for cap, true in zip(cautious, truth, strict=True))
 
 
-@given(st.integers(1, 7), st.integers(1, 5))
+@pytest.mark.parametrize("levels", [1, 2, 7])
+@pytest.mark.parametrize("minima", [1, 2, 5])
 def test_tails_are_counted(levels: int, minima: int) -> None:
     shape = core(levels, 12, minima)
     stairs = stairs_over(np.arange(levels, dtype=np.int64), minima, shape, True)

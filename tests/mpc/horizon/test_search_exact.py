@@ -1,17 +1,21 @@
 """`solve` equals exhaustive search: each constraint alone, any combination, coarse tables too."""
 
+from itertools import product
+
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import mpc.horizon.sizes
-from mpc.horizon.problem import HorizonProblem
+from mpc.horizon.problem import Constraints, HorizonProblem, QosCurve
 from mpc.horizon.search import solve
+from mpc.values import ConfigurationSpace
 from tests.mpc.horizon.instances import NAMES, problems
 from tests.mpc.horizon.reference import admissible, optimum
 
 # Small problems, so more of them than the profile asks for.
-many = settings(max_examples=4 * settings().max_examples)
+many = settings(max_examples=3 * settings().max_examples)
 
 
 def assert_optimal(problem: HorizonProblem) -> None:
@@ -41,11 +45,37 @@ def test_any_combination(problem: HorizonProblem) -> None:
     assert_optimal(problem)
 
 
+@pytest.mark.parametrize("horizon", [4, 5, 6])
 @given(data=st.data())
-def test_dead_times_around_the_horizon(data: st.DataObject) -> None:
-    others = tuple(name for name in NAMES[1:] if data.draw(st.booleans()))
-    names = ("dead_time", *others)
-    assert_optimal(data.draw(problems(names, max_horizon=6, largest=3, max_dead_time=7)))
+def test_dead_times_around_the_horizon(horizon: int, data: st.DataObject) -> None:
+    names = ("dead_time", *(name for name in NAMES[1:] if data.draw(st.booleans())))
+    longest = (2, horizon + 1)
+    assert_optimal(data.draw(problems(names, (horizon, horizon), longest, largest=3)))
+
+
+@pytest.mark.parametrize("entries", [1, 1_000_000])
+@pytest.mark.parametrize("horizon", range(2, 9))
+def test_executors_are_asked_for_in_time(
+    horizon: int, entries: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A step of the load at any stage, any dead time, with exact and with coarse tables."""
+    monkeypatch.setattr(mpc.horizon.sizes, "BOUND_ENTRIES", entries)
+    monkeypatch.setattr(mpc.horizon.sizes, "CAUTIOUS_ENTRIES", entries)
+    space = ConfigurationSpace(1, 2, (1_000_000,))
+    for dead_time, stage in product(range(1, horizon + 1), range(horizon)):
+        latency_s = np.zeros((horizon, 2, 1))
+        latency_s[stage:, 0] = 5.0
+        problem = HorizonProblem(
+            space=space,
+            current=space.at(0, 0),
+            latency_s=latency_s,
+            qos=QosCurve(1.0, 0.0, 1.0),
+            resource_cost=np.array([[0.0], [1.0]]),
+            executor_switching=0.1,
+            frequency_switching=0.0,
+            constraints=Constraints(dead_time_steps=dead_time),
+        )
+        assert_optimal(problem)
 
 
 @pytest.mark.parametrize("entries", [1, 100, 500])
@@ -61,9 +91,8 @@ def test_coarse_tables_only_cost_nodes(
     monkeypatch.setattr(mpc.horizon.sizes, "BOUND_ENTRIES", entries)
     monkeypatch.setattr(mpc.horizon.sizes, "CAUTIOUS_ENTRIES", entries)
     monkeypatch.setattr(mpc.horizon.sizes, "FEWEST_LEVELS", 2)
-    others = tuple(name for name in NAMES[1:] if data.draw(st.booleans()))
-    names = ("dead_time", *others)
-    problem = data.draw(problems(names, max_horizon=5, largest=4, max_dead_time=4))
+    names = ("dead_time", *(name for name in NAMES[1:] if data.draw(st.booleans())))
+    problem = data.draw(problems(names, (2, 5), (2, 4), largest=4))
     assert_optimal(problem)
     best = optimum(problem).cost
     assert solve(problem, node_budget=1).lower_bound <= best + 1e-9 * max(1.0, abs(best))
