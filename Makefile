@@ -11,10 +11,10 @@ REPORT := reports/paper-random-walk
 .NOTPARALLEL:
 
 demo: $(INSTALLED) java
-	$(BIN)/foresight bench paper-random-walk --repeat 3 --report $(REPORT).html --json $(REPORT).json
+	$(BIN)/foresight bench paper-random-walk --repeat 3 --curve 1 --report $(REPORT).html --json $(REPORT).json
 
 test: $(INSTALLED) java
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist loadscope
 
 check: $(INSTALLED)
 	$(BIN)/ruff format --check .

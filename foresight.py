@@ -7,11 +7,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from benchmarks.sweep import simulate
     from runtime.config import load_config
 
-__all__ = ["load_config"]
+__all__ = ["load_config", "simulate"]
 
-_HOMES = {"load_config": "runtime.config"}
+_HOMES = {"load_config": "runtime.config", "simulate": "benchmarks.sweep"}
 
 
 def __getattr__(name: str) -> object:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import msgspec
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from benchmarks.catalogue import check_policies, clairvoyance
 from benchmarks.comparison import Job, run_jobs
 from benchmarks.results import Comparison, CurvePoint, Limit, Run
-from benchmarks.scenarios import ScenarioRequest, build
+from benchmarks.scenarios import ScenarioRequest, build, default_data
 from runtime.config import Config
 
 CURVE_ALPHAS = (
@@ -51,6 +52,26 @@ def compare(
         curve=_curve(runs[shown:], request.curve_repeat),
         limit=limit,
     )
+
+
+def simulate(
+    scenario: str = "paper-random-walk",
+    policies: Sequence[str] = ("foresight",),
+    *,
+    repeat: int = 1,
+    seed: int = 1,
+    config: Config | None = None,
+    data: Path | None = None,
+) -> Comparison:
+    """Run policies on a simulated scenario, in this process, and return every run."""
+    request = ComparisonRequest(
+        scenario=ScenarioRequest(scenario, data=data or default_data()),
+        policies=tuple(policies),
+        repeat=repeat,
+        seed=seed,
+        config=config or Config(),
+    )
+    return compare(request, processes=1)
 
 
 def number_of_runs(request: ComparisonRequest) -> int:

@@ -1,17 +1,5 @@
-"""The one place that touches numba, so that the rest of the code stays plainly typed.
+"""`compiled` for the decision core and the benchmarks: the one of the layer below."""
 
-Compiled functions are cached on disk; call them once at start-up (`warm_up` functions), never
-first inside a control step.
-"""
+from forecasting.compiled import compiled
 
-from collections.abc import Callable
-from typing import TypeVar, cast
-
-import numba
-
-Function = TypeVar("Function", bound=Callable[..., object])
-
-
-def compiled(function: Function) -> Function:
-    """Compile to machine code at the first call with given types; results are IEEE-exact."""
-    return cast(Function, numba.njit(cache=True, fastmath=False)(function))
+__all__ = ["compiled"]

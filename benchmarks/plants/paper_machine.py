@@ -4,7 +4,8 @@
 
 *Service time.* One constant, the cycles of one aggregated quote in a window's regression, is
 calibrated so that lat-node without switching cost averages the 9.66 replicas of the authors'
-artifact on the random walk (`foresight bench calibration` shows it); everything else follows.
+artifact on the random walk (`foresight bench paper-random-walk --policies lat-node-nosw` shows
+it); everything else follows.
 
 *Power.* The paper's optimiser uses Expr. 9, but its watts are read from the cores' RAPL counter.
 The plant's truth is therefore the shape of measured sweeps, P ~ 0.168 phi + 0.576 x phi +

@@ -3,12 +3,22 @@
 import pytest
 
 import foresight
+from benchmarks.sweep import simulate
 from runtime.config import load_config
 
 
 def test_the_exported_names() -> None:
-    assert foresight.__all__ == ["load_config"]
+    assert foresight.__all__ == ["load_config", "simulate"]
     assert foresight.load_config is load_config
+    assert foresight.simulate is simulate
+
+
+def test_simulate_runs_a_policy_on_a_scenario() -> None:
+    comparison = foresight.simulate("paper-step", ["static-9"], seed=3)
+    assert comparison.scenario == "paper-step"
+    (run,) = comparison.runs
+    assert (run.row.policy, run.row.seed, run.row.steps) == ("static-9", 3, 45)
+    assert run.row.mean_executors < 9.1
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
