@@ -20,7 +20,7 @@ import numpy as np
 from energy.power import PowerModel
 from forecasting.contract import Forecaster
 from mpc.horizon.problem import HorizonProblem, QosCurve
-from mpc.horizon.search import solve
+from mpc.horizon.search import solve, warm_up
 from mpc.policies.routing import rebalanced
 from mpc.queueing import kingman_wait_s, service_time_s, utilisation
 from mpc.values import Configuration, ConfigurationSpace, Decision, Measurement
@@ -50,6 +50,7 @@ class LatPolicy:
         power: PowerModel,
         forecaster: Forecaster,
     ) -> None:
+        warm_up()
         self._parameters = parameters
         self._forecaster = forecaster
         if parameters.resource == "executors":  # lat-node never changes the frequency

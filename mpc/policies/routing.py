@@ -1,6 +1,6 @@
 """The distribution table a policy sends along with its configuration (seed 004, section 4.2)."""
 
-from mpc.balance import balanced, imbalance
+from mpc.balance import balanced, imbalance, warm_up
 from mpc.values import FloatArray, IntArray, Measurement
 
 
@@ -20,6 +20,7 @@ class SteadyRouting:
     """
 
     def __init__(self, smoothing: float = 0.1, tolerated_imbalance: float = 1.03) -> None:
+        warm_up()
         self._smoothing = smoothing
         self._tolerated_imbalance = tolerated_imbalance
         self._weights: FloatArray | None = None

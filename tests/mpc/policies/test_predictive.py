@@ -125,6 +125,17 @@ def test_foresight_holds_on_a_steady_load_and_says_why() -> None:
     assert decision.plan.proven
 
 
+def test_nothing_is_scaled_in_without_a_fresh_measurement() -> None:
+    policy, current = foresight(), SPACE.largest
+    for number in range(1, 5):
+        policy.decide(step(2_000.0, current, number))
+    assert policy.decide(step(2_000.0, current, 5)).target < current
+    stale = Measurement(step=6, time_s=6.0, requested=current, observed=current)
+    decision = policy.decide(stale)
+    assert decision.target == current
+    assert "no fresh measurement" in decision.reason
+
+
 def test_a_backlog_is_drained() -> None:
     """Half of what arrived was not served: the next decision has room for both."""
     policy, current = foresight(), Configuration(6, 1_200_000)
