@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 
 from benchmarks.oracle import Clairvoyance, OraclePolicy
+from benchmarks.plants.operator import OperatorPlant
 from benchmarks.plants.paper_machine import CYCLES_PER_POINT, SPACE, core_power
 from benchmarks.scenarios import Scenario
 from benchmarks.workloads.trace import TriggerTrace
@@ -63,7 +64,13 @@ def make_policy(name: str, scenario: Scenario, trace: TriggerTrace, config: Conf
         case "spl":
             return SplPolicy(SPACE)
         case "oracle":
-            return OraclePolicy(clairvoyance(scenario, trace))
+            return OraclePolicy.rehearsed(
+                clairvoyance(scenario, trace),
+                lambda: OperatorPlant(
+                    trace, SPACE, core_power(), CYCLES_PER_POINT, scenario.step_s
+                ),
+                scenario.threshold_s,
+            )
         case _:
             return foresight_policy(
                 config, SPACE, scenario.threshold_s, scenario.step_s, user_calibrated_power()

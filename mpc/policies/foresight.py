@@ -63,7 +63,7 @@ class ForesightParameters:
     target_latency_s: float
     latency_weight: float = 1.25
     resource_weight: float = 0.5
-    switching_weight: float = 0.035
+    switching_weight: float = 0.03
     sharpness: float = 30.0
     """How suddenly a violation counts around the target: at 30, nine tenths of its cost are reached
     within a fourteenth of the way from the fastest service to the target."""

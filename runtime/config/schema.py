@@ -53,7 +53,7 @@ class Cost(Struct, frozen=True, forbid_unknown_fields=True):
     )
     switching_weight: Annotated[
         float, Meta(ge=0, description="Weight of changing the configuration.")
-    ] = field(name="gamma", default=0.035)
+    ] = field(name="gamma", default=0.03)
     resource: Annotated[
         Literal["power", "executors"], Meta(description="What the resource term counts.")
     ] = "power"

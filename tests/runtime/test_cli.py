@@ -34,7 +34,7 @@ def test_check_sums_up_what_the_overrides_made(
     assert run(["check", str(path), *overrides]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == f"{path}: valid"
-    assert "  objective       3 latency + 0.5 power + 0.035 switching, normalised scaling" in lines
+    assert "  objective       3 latency + 0.5 power + 0.03 switching, normalised scaling" in lines
     assert "  executors       1 to 4" in lines
     assert "  configurations  36" in lines
     assert any(line.startswith("  limits ") and "power_cap_w 40.5" in line for line in lines)

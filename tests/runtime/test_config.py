@@ -21,7 +21,7 @@ def test_the_defaults_of_the_issue() -> None:
     assert (config.slo.latency_ms, config.slo.quantile) == (1000.0, 0.95)
     assert config.cost.latency_weight == 1.25
     assert config.cost.resource_weight == 0.5
-    assert config.cost.switching_weight == 0.035
+    assert config.cost.switching_weight == 0.03
     assert (config.horizon.steps, config.horizon.step_s) == (2, 1.0)
     assert config.frequency.frequencies_khz == tuple(range(1_200_000, 2_000_001, 100_000))
     assert config.configurations == 12 * 9

@@ -1,0 +1,1 @@
+"""Golden decision traces: recorded measurements in, decisions out; changed only on purpose."""
