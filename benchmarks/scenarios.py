@@ -19,6 +19,10 @@ from benchmarks.workloads.trace import RateSeries, TriggerTrace, Windows, draw_t
 from mpc.values import FloatArray
 
 EQUITY_DAYS = ("20131007", "20131008")
+DEFAULT_STEP_S = 1.0
+MAX_STEPS = 600
+"""A longer rate file is averaged down to so many steps, which plays it faster: every single tuple
+is simulated, and a day of seconds would be billions of them."""
 PEAK_LOAD = 0.9
 """Share of the plant's capacity that the busiest second of a scaled workload takes."""
 
@@ -56,6 +60,7 @@ class ScenarioRequest:
     rates_file: Path | None = None
     rate_column: str | None = None
     peak_load: float = PEAK_LOAD
+    max_steps: int = MAX_STEPS
     threshold_s: float | None = None
     step_s: float | None = None
     paper_forecast: str = "mean-3"
@@ -70,15 +75,22 @@ def default_data() -> Path | None:
 
 
 def build(request: ScenarioRequest) -> Scenario:
-    builders = {
-        "paper-random-walk": _random_walk,
-        "paper-step": _paper_step,
-        "equity-day": _equity_day,
-        "replay": _replay,
-    }
-    if request.name not in builders:
-        raise ValueError(f"unknown scenario {request.name!r}; known: {', '.join(builders)}")
-    return builders[request.name](request)
+    if request.name not in _KINDS:
+        raise ValueError(f"unknown scenario {request.name!r}; known: {', '.join(_KINDS)}")
+    kind = _KINDS[request.name]
+    keys, key_source = _keys(request.data)
+    rate_source, rates = kind.rates(request)
+    return Scenario(
+        name=request.name,
+        threshold_s=request.threshold_s or kind.threshold_s,
+        lat_node_weight=kind.lat_node_weight,
+        lat_power_weight=kind.lat_power_weight,
+        step_s=request.step_s or DEFAULT_STEP_S,
+        source=f"{rate_source}, {key_source}",
+        rates=rates,
+        key_frequencies=keys,
+        paper_forecast=request.paper_forecast,
+    )
 
 
 def _keys(data: Path | None) -> tuple[FloatArray, str]:
@@ -88,91 +100,63 @@ def _keys(data: Path | None) -> tuple[FloatArray, str]:
     return read_key_frequencies(path), "the paper's keys"
 
 
-def _random_walk(request: ScenarioRequest) -> Scenario:
-    keys, key_source = _keys(request.data)
+def _random_walk(request: ScenarioRequest) -> tuple[str, RateSource]:
     path = _existing(request.data, "paper/random_walk_rates.txt")
-    generate: RateSource = workloads.generated_random_walk
-    source = f"generated random walk, {key_source}"
-    if path is not None:
-        series = workloads.read_random_walk(path)
-        source = f"the paper's random walk (Fig. 5a), {key_source}"
-        generate = _always(series)
-    return Scenario(
-        name=request.name,
-        threshold_s=request.threshold_s or 1.5e-3,
-        lat_node_weight=2.0,
-        lat_power_weight=2.0,
-        step_s=request.step_s or 1.0,
-        source=source,
-        rates=generate,
-        key_frequencies=keys,
-        paper_forecast=request.paper_forecast,
-    )
+    if path is None:
+        return "generated random walk", workloads.generated_random_walk
+    return "the paper's random walk (Fig. 5a)", _always(workloads.read_random_walk(path))
 
 
-def _paper_step(request: ScenarioRequest) -> Scenario:
-    keys, key_source = _keys(request.data)
-    return Scenario(
-        name=request.name,
-        threshold_s=request.threshold_s or 1.5e-3,
-        lat_node_weight=2.0,
-        lat_power_weight=2.0,
-        step_s=request.step_s or 1.0,
-        source=f"the paper's step (Fig. 6), {key_source}",
-        rates=_always(workloads.step_change()),
-        key_frequencies=keys,
-        paper_forecast=request.paper_forecast,
-    )
+def _paper_step(_request: ScenarioRequest) -> tuple[str, RateSource]:
+    return "the paper's step (Fig. 6)", _always(workloads.step_change())
 
 
-def _equity_day(request: ScenarioRequest) -> Scenario:
+def _equity_day(request: ScenarioRequest) -> tuple[str, RateSource]:
     """Real ticks of a day; the keys are the paper's, as three symbols cannot load 12 replicas."""
-    keys, key_source = _keys(request.data)
-    path = _existing(request.data, f"quotes/us_equity_ticks_{request.day}.parquet")
     peak = request.peak_load * CAPACITY_TUPLES_PER_S
+    path = _existing(request.data, f"quotes/us_equity_ticks_{request.day}.parquet")
+    if path is not None:
+        series = workloads.read_equity_ticks(path).scaled_to_peak(peak, over_s=1.0)
+        return f"US equity ticks of {request.day}, 100 times faster", _always(series)
 
     def generated(random: np.random.Generator) -> RateSeries:
         return workloads.generated_equity_day(random).scaled_to_peak(peak, over_s=1.0)
 
-    generate: RateSource = generated
-    source = f"generated trading day, {key_source}"
-    if path is not None:
-        series = workloads.read_equity_ticks(path).scaled_to_peak(peak, over_s=1.0)
-        source = f"US equity ticks of {request.day}, 100 times faster, {key_source}"
-        generate = _always(series)
-    return Scenario(
-        name=request.name,
-        threshold_s=request.threshold_s or 7e-3,
-        lat_node_weight=3.0,
-        lat_power_weight=4.0,
-        step_s=request.step_s or 1.0,
-        source=source,
-        rates=generate,
-        key_frequencies=keys,
-        paper_forecast=request.paper_forecast,
-    )
+    return "generated trading day", generated
 
 
-def _replay(request: ScenarioRequest) -> Scenario:
+def _replay(request: ScenarioRequest) -> tuple[str, RateSource]:
     if request.rates_file is None:
         raise ValueError("replay needs a rate file: --rates FILE")
-    keys, key_source = _keys(request.data)
-    step_s = request.step_s or 1.0
-    peak = request.peak_load * CAPACITY_TUPLES_PER_S
-    series = workloads.series_from_steps(
-        read_rates(request.rates_file, request.rate_column), step_s
-    ).scaled_to_peak(peak, over_s=step_s)
-    return Scenario(
-        name=request.name,
-        threshold_s=request.threshold_s or 1.5e-3,
-        lat_node_weight=2.0,
-        lat_power_weight=2.0,
-        step_s=step_s,
-        source=f"{request.rates_file.name}, peak at {request.peak_load:.0%} load, {key_source}",
-        rates=_always(series),
-        key_frequencies=keys,
-        paper_forecast=request.paper_forecast,
+    step_s = request.step_s or DEFAULT_STEP_S
+    values = read_rates(request.rates_file, request.rate_column)
+    rates = workloads.averaged_to(values, request.max_steps)
+    series = workloads.series_from_steps(rates, step_s).scaled_to_peak(
+        request.peak_load * CAPACITY_TUPLES_PER_S, over_s=step_s
     )
+    faster = (
+        f", {len(values):,} values averaged to {len(rates)}" if len(values) > len(rates) else ""
+    )
+    load = f", peak at {request.peak_load:.0%} load"
+    return f"{request.rates_file.name}{faster}{load}", _always(series)
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """Threshold and cost weights of seed 004 (Table 2), and where the rates come from."""
+
+    threshold_s: float
+    lat_node_weight: float
+    lat_power_weight: float
+    rates: Callable[[ScenarioRequest], tuple[str, RateSource]]
+
+
+_KINDS = {
+    "paper-random-walk": _Kind(1.5e-3, 2.0, 2.0, _random_walk),
+    "paper-step": _Kind(1.5e-3, 2.0, 2.0, _paper_step),
+    "equity-day": _Kind(7e-3, 3.0, 4.0, _equity_day),
+    "replay": _Kind(1.5e-3, 2.0, 2.0, _replay),
+}
 
 
 def _always(series: RateSeries) -> RateSource:

@@ -83,6 +83,18 @@ def generated_equity_day(random: np.random.Generator) -> RateSeries:
     return RateSeries((level[:, None] * bursts).ravel(), bin_s=1.0 / bins)
 
 
+def averaged_to(values: FloatArray, most: int) -> FloatArray:
+    """At most `most` values: means over equal stretches. Gaps are bridged by a straight line."""
+    known = np.isfinite(values)
+    if not known.any():
+        raise ValueError("the rate file has no value")
+    places = np.arange(len(values))
+    filled = np.interp(places, places[known], values[known])
+    stretch = -(-len(filled) // most)
+    whole = len(filled) // stretch * stretch
+    return np.asarray(filled[:whole].reshape(-1, stretch).mean(axis=1))
+
+
 def series_from_steps(rates_per_step: FloatArray, step_s: float) -> RateSeries:
     """One rate a control step, as rate files give them."""
     if not (np.isfinite(rates_per_step).all() and (rates_per_step >= 0).all()):

@@ -34,7 +34,7 @@ COMMANDS = {
     ),
     "replay": (
         "Any file of arrival rates, one a control step, scaled to the plant's capacity.",
-        ("rates_file", "rate_column", "peak_load"),
+        ("rates_file", "rate_column", "peak_load", "max_steps"),
     ),
 }
 """Name: what it is, and the options that only some scenarios have."""
@@ -82,6 +82,12 @@ def compare(
         float,
         typer.Option(min=0.01, max=2.0, help="Share of the capacity that the busiest step takes."),
     ] = 0.9,
+    max_steps: Annotated[
+        int,
+        typer.Option(
+            min=2, help="A longer file is averaged down to so many steps, that is played faster."
+        ),
+    ] = 600,
     policies: Annotated[
         str | None,
         typer.Option(
@@ -156,6 +162,7 @@ def compare(
             rates_file=rates_file,
             rate_column=rate_column,
             peak_load=peak_load,
+            max_steps=max_steps,
             threshold_s=None if latency_ms is None else latency_ms / 1e3,
             step_s=step_s,
             paper_forecast=paper_forecast,

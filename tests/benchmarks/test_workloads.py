@@ -9,6 +9,7 @@ from benchmarks.catalogue import check_policies, clairvoyance
 from benchmarks.scenarios import ScenarioRequest, build
 from benchmarks.workloads.keys import PAPER_SYMBOLS, generated_key_frequencies, read_key_frequencies
 from benchmarks.workloads.rates import (
+    averaged_to,
     generated_equity_day,
     generated_random_walk,
     read_equity_ticks,
@@ -113,6 +114,14 @@ def test_replay_scales_a_rate_file_to_the_plant(tmp_path: Path) -> None:
     rates = scenario.rates(np.random.default_rng(1)).tuples_per_s
     assert len(rates) == 20
     assert rates.max() == pytest.approx(0.5 * 12 / 0.513e-3 * 25)
+
+
+def test_long_rate_files_are_averaged_and_gaps_bridged() -> None:
+    values = np.asarray([1.0, np.nan, 3.0, 5.0, 7.0, 9.0, 11.0])
+    assert averaged_to(values, 100).tolist() == [1.0, 2.0, 3.0, 5.0, 7.0, 9.0, 11.0]
+    assert averaged_to(values, 3).tolist() == [2.0, 7.0]  # stretches of 3; the rest is cut
+    with pytest.raises(ValueError, match="no value"):
+        averaged_to(np.asarray([np.nan]), 5)
 
 
 def test_the_bound_falls_with_violations_and_nothing_beats_it() -> None:
