@@ -120,7 +120,7 @@ def measure_row(
     records = plant.records
     used = [record.configuration for record in records]
     changes = [(old, new) for old, new in pairwise(used[1:]) if old != new]
-    violations = sum(_violates(record, scenario.threshold_s) for record in records)
+    violations = sum(record.violates(scenario.threshold_s) for record in records)
     power_w = [record.power_w for record in records]
     latencies_s = plant.result_latencies_s
     return Row(
@@ -142,14 +142,6 @@ def measure_row(
         decision_ms_p50=float(np.percentile(decision_ms, 50)),
         decision_ms_p99=float(np.percentile(decision_ms, 99)),
     )
-
-
-def _violates(record: StepRecord, threshold_s: float) -> bool:
-    """Section 5.3.2: the mean latency of the step is above the threshold. No result at all, with
-    arrivals waiting, is a violation too."""
-    if record.latency_s is None:
-        return record.arrivals_per_s > 0
-    return record.latency_s > threshold_s
 
 
 def _distance(old: Configuration, new: Configuration) -> float:

@@ -181,12 +181,12 @@ class OraclePolicy:
             for _step in control(policy, plant, plant, plant):
                 pass
             violated = [
-                step
-                for step, record in enumerate(plant.records)
-                if record.latency_s is None or record.latency_s > threshold_s
+                step for step, record in enumerate(plant.records) if record.violates(threshold_s)
             ]
             if len(violated) < fewest:
                 best, fewest = policy, len(violated)
+            if not violated:
+                break
             clairvoyance.demand_more(violated)
         return best
 

@@ -11,12 +11,6 @@ from mpc.values import ConfigurationSpace
 from runtime.config import Config
 
 
-def configuration_space(config: Config) -> ConfigurationSpace:
-    return ConfigurationSpace(
-        config.executors.min, config.executors.max, config.frequency.frequencies_khz
-    )
-
-
 def foresight_policy(
     config: Config,
     space: ConfigurationSpace,

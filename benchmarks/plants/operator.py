@@ -11,6 +11,7 @@ import numpy as np
 from benchmarks.plants import operator_kernel as kernel
 from benchmarks.workloads.trace import TriggerTrace
 from energy.power import PowerModel
+from forecasting.variability import dispersion_index
 from mpc.balance import balanced
 from mpc.values import Applied, Configuration, ConfigurationSpace, Decision, FloatArray, Measurement
 
@@ -30,6 +31,13 @@ class StepRecord:
     """Mean over the results of the step; None if there was none."""
     power_w: float
     moved_keys: int
+
+    def violates(self, threshold_s: float) -> bool:
+        """Seed 004, section 5.3.2: the mean latency of the step is above the threshold. No result
+        at all while items arrive is a violation, too."""
+        if self.latency_s is None:
+            return self.arrivals_per_s > 0
+        return self.latency_s > threshold_s
 
 
 class OperatorPlant:
@@ -165,7 +173,7 @@ class OperatorPlant:
         counts, _ = np.histogram(
             self._trace.time_s[first:last], bins=windows, range=(begin_s, end_s)
         )
-        return float(counts.var() / counts.mean()) if counts.any() else None
+        return dispersion_index(counts.astype(np.float64))
 
 
 def _cv(total: float, squared: float, count: float) -> float | None:

@@ -33,8 +33,6 @@ FEWEST_SCENARIOS = 20
 """In very large spaces fewer scenarios are taken, so that building the cost table, which takes
 longer than solving it, stays near 0.1 s for 1,000 executors."""
 
-NO_LIMITS = Constraints()
-
 
 class ScenarioForecaster(Protocol):
     def update(self, value: float | None) -> None: ...
@@ -58,30 +56,32 @@ class LatencyModel(Protocol):
     def service_per_s(self) -> FloatArray: ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ForesightParameters:
+    """Defaults are the configuration's business; here is only what it does not offer."""
+
     target_latency_s: float
-    latency_weight: float = 1.25
-    resource_weight: float = 0.5
-    switching_weight: float = 0.03
+    latency_weight: float
+    resource_weight: float
+    switching_weight: float
     sharpness: float = 30.0
     """How suddenly a violation counts around the target: at 30, nine tenths of its cost are reached
     within a fourteenth of the way from the fastest service to the target."""
-    resource: Literal["executors", "power"] = "power"
-    scaling: Literal["normalised", "paper"] = "normalised"
+    resource: Literal["executors", "power"]
+    scaling: Literal["normalised", "paper"]
     """normalised: weights mean the same for any target and cluster. paper: Expr. 11 to 14 as they
     stand, exp(R / target), executors or watts, and squared steps of executors and frequency."""
-    horizon_steps: int = 2
-    step_s: float = 1.0
-    scenarios: int = 100
-    risk: RiskMeasure = "mean"
-    tail: float = 0.05
+    horizon_steps: int
+    step_s: float
+    scenarios: int
+    risk: RiskMeasure
+    tail: float
     """Share of the worst scenarios that the conditional value at risk averages."""
-    dead_time_s: float = 0.0
-    power_cap_w: float | None = None
-    energy_budget_j: float | None = None
-    node_budget: int = 20_000
-    limits: Constraints = NO_LIMITS
+    dead_time_s: float
+    power_cap_w: float | None
+    energy_budget_j: float | None
+    node_budget: int
+    limits: Constraints
     """Rate limits and dwell; what depends on the step is filled in at every step."""
 
 

@@ -198,6 +198,19 @@ def test_tuples_of_one_key_never_overtake_each_other_when_it_moves() -> None:
     assert latencies[2] == pytest.approx(0.005)
 
 
+def test_a_key_that_moves_on_before_its_state_came_is_served_in_order() -> None:
+    """Replica 0 is busy for 3 s; key 0 moves to 1 and on to 2, with a tuple pending at each."""
+    trace = small_trace([0.5, 1.0, 1.0, 3.0], [3, 0, 0, 2], [3e9, 5e8, 2e8, 1e7])
+    start = Configuration(3, 1_000_000)
+    plant = OperatorPlant(trace, SPACE, core_power(), 1.0, start=start)
+    for owner in (1, 2, 2, 2, 2, 2, 2):
+        plant.wait_for_step()
+        owners = np.asarray([owner, 1, 2, 0], dtype=np.int64)
+        plant.apply(Decision(start, "", key_owners=owners))
+    # The state leaves 0 at 3.5, stays at 1 until its tuple is done at 4.0, and then goes to 2.
+    assert plant.result_latencies_s.tolist() == pytest.approx([3.0, 2.5, 1.7, 0.01])
+
+
 def test_a_measurement_has_the_rows_of_table_1() -> None:
     trace = small_trace([0.1, 0.2, 0.3], [0, 1, 1], [1e8, 2e8, 4e8])
     plant = OperatorPlant(trace, SPACE, core_power(), 1.0, start=Configuration(3, 1_000_000))

@@ -1,11 +1,14 @@
 """`foresight bench paper-step` and its sisters through the command line."""
 
+import inspect
 import json
 from pathlib import Path
 
 import pytest
 
+from benchmarks.scenarios import ScenarioRequest
 from runtime.cli.main import run
+from runtime.cli.scenarios import compare
 
 
 def test_json_alone_on_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
@@ -41,6 +44,14 @@ def test_reports_and_pictures_are_written_and_processes_agree(tmp_path: Path) ->
 
     assert without_times(one) == without_times(two)
     assert [row["seed"] for row in without_times(one)] == [1, 2, 1, 2]
+
+
+def test_the_options_default_to_what_the_scenarios_do() -> None:
+    """The command line repeats them, because importing the benchmarks would slow its start."""
+    offered = inspect.signature(compare).parameters
+    request = ScenarioRequest("replay")
+    for name in ("day", "peak_load", "max_steps", "paper_forecast"):
+        assert offered[name].default == getattr(request, name)
 
 
 @pytest.mark.parametrize(
