@@ -1,0 +1,93 @@
+"""Every way the agent says no. One code each, with field, value and range where there are any.
+
+`Refused` is the only exception the core raises on purpose; the server turns it into
+`{"error": {"code", "message", "field", "value", "allowed"}}` with the status of its code.
+"""
+
+from typing import Literal
+
+from msgspec import Struct
+
+Code = Literal[
+    "bad_request",
+    "bad_field",
+    "not_found",
+    "method_not_allowed",
+    "too_large",
+    "unsupported_media_type",
+    "not_allowed",
+    "rate_limited",
+    "too_many_connections",
+    "lease_held",
+    "no_lease",
+    "stale_epoch",
+    "replayed",
+    "too_soon",
+    "frequency_denied",
+    "policy_unknown",
+    "policy_inactive",
+    "drifted",
+    "unsupported",
+    "unavailable",
+    "host_fault",
+    "stopping",
+    "timeout",
+    "internal",
+]
+
+HTTP_STATUS: dict[Code, int] = {
+    "bad_request": 400,
+    "bad_field": 400,
+    "not_found": 404,
+    "method_not_allowed": 405,
+    "too_large": 413,
+    "unsupported_media_type": 415,
+    "not_allowed": 403,
+    "rate_limited": 429,
+    "too_many_connections": 503,
+    "lease_held": 409,
+    "no_lease": 409,
+    "stale_epoch": 409,
+    "replayed": 409,
+    "too_soon": 429,
+    "frequency_denied": 422,
+    "policy_unknown": 422,
+    "policy_inactive": 409,
+    "drifted": 409,
+    "unsupported": 422,
+    "unavailable": 503,
+    "host_fault": 502,
+    "stopping": 503,
+    "timeout": 408,
+    "internal": 500,
+}
+
+
+class Refusal(Struct, frozen=True):
+    """The body of every answer that is not a success."""
+
+    code: Code
+    message: str
+    field: str | None = None
+    value: str | None = None
+    allowed: str | None = None
+
+
+class Refused(Exception):
+    """A command that was not carried out, and why."""
+
+    def __init__(
+        self,
+        code: Code,
+        message: str,
+        field: str | None = None,
+        value: object = None,
+        allowed: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        text = None if value is None else repr(value)[:100]
+        self.refusal = Refusal(code, message, field, text, allowed)
+
+    @property
+    def code(self) -> Code:
+        return self.refusal.code
