@@ -26,9 +26,9 @@ format: $(INSTALLED)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-# The files generated from the configuration schema.
+# The files generated from the configuration schemas.
 docs: $(INSTALLED)
-	$(BIN)/python -m runtime.config.render
+	$(BIN)/python -m runtime.documents
 
 # Pins the newest versions that pyproject.toml allows.
 lock:

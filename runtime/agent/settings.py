@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from runtime.config.rules import Contradiction
+from runtime.config.strict import Contradiction
 
 
 def _path(description: str, absent: str, example: str) -> Meta:
@@ -19,7 +19,7 @@ def _path(description: str, absent: str, example: str) -> Meta:
         pattern=r"^/[^\x00]*$",
         max_length=1024,
         description=description,
-        extra={"allowed": "an absolute path", "absent": absent, "example": example},
+        extra={"kind": "an absolute path", "absent": absent, "example": example},
     )
 
 
@@ -34,7 +34,7 @@ class Listen(Struct, frozen=True, forbid_unknown_fields=True):
                 max_length=45,
                 description="IP address for controllers. Anything but loopback needs [tls].",
                 extra={
-                    "allowed": "an IP address",
+                    "kind": "an IP address",
                     "absent": "no TCP, the UNIX socket alone",
                     "example": "127.0.0.1",
                 },
@@ -51,7 +51,7 @@ class Listen(Struct, frozen=True, forbid_unknown_fields=True):
             pattern=r"^/[^\x00]*$",
             max_length=107,
             description="UNIX socket of the local administration, mode 0660.",
-            extra={"allowed": "an absolute path of at most 107 characters"},
+            extra={"kind": "an absolute path of at most 107 characters"},
         ),
     ] = "/run/foresight/agent.sock"
     socket_group: (
@@ -61,7 +61,7 @@ class Listen(Struct, frozen=True, forbid_unknown_fields=True):
                 pattern=r"^[a-z_][a-z0-9_-]{0,31}$",
                 description="Group that may use the UNIX socket.",
                 extra={
-                    "allowed": "the name of a group",
+                    "kind": "the name of a group",
                     "absent": "the agent's own group",
                     "example": "foresight",
                 },
@@ -105,7 +105,7 @@ class Tls(Struct, frozen=True, forbid_unknown_fields=True):
         Meta(
             max_length=64,
             description="Names of the controllers that may command, as in their certificates.",
-            extra={"allowed": "a list of at most 64 names"},
+            extra={"kind": "a list of at most 64 names"},
         ),
     ] = ("controller",)
 
@@ -206,7 +206,7 @@ class Files(Struct, frozen=True, forbid_unknown_fields=True):
             pattern=r"^/[^\x00]*$",
             max_length=1024,
             description="Folder of the journal of originals.",
-            extra={"allowed": "an absolute path"},
+            extra={"kind": "an absolute path"},
         ),
     ] = "/var/lib/foresight"
     audit: Annotated[
@@ -215,7 +215,7 @@ class Files(Struct, frozen=True, forbid_unknown_fields=True):
             pattern=r"^/[^\x00]*$",
             max_length=1024,
             description="Audit log: every command, accepted or refused, one JSON line each.",
-            extra={"allowed": "an absolute path"},
+            extra={"kind": "an absolute path"},
         ),
     ] = "/var/log/foresight/audit.jsonl"
     audit_max_mb: Annotated[
@@ -239,7 +239,7 @@ class ExecutorRules(Struct, frozen=True, forbid_unknown_fields=True):
                 pattern=r"^[A-Za-z0-9][A-Za-z0-9.:_-]{0,252}$",
                 description="Only executors that Spark registered under this host name.",
                 extra={
-                    "allowed": "a host name or IP address",
+                    "kind": "a host name or IP address",
                     "absent": "all on this machine",
                     "example": "127.0.0.2",
                 },

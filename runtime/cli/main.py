@@ -99,7 +99,7 @@ def check(
 @app.command()
 def config() -> None:
     """Print a commented configuration with every option and its default."""
-    from runtime.config.render import default_toml
+    from runtime.config.documents import default_toml
 
     typer.echo(default_toml(), nl=False)
 

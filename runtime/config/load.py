@@ -1,34 +1,17 @@
-"""Reads a configuration from TOML and `--set` overrides, and refuses what it cannot use.
+"""Reads the configuration of the controller from TOML and `--set` overrides."""
 
-The first mistake is reported, in the order of the file, as one `ConfigError` line.
-"""
-
-import difflib
-import re
-import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
-
-import msgspec
 
 from runtime.config.errors import ConfigError
-from runtime.config.options import options, sections
-from runtime.config.rules import Contradiction, Key, contradictions
+from runtime.config.rules import contradictions
 from runtime.config.schema import Config
-from runtime.config.toml_text import value_text
+from runtime.config.strict import OVERRIDE, Given, Key, read_strictly
 
-OVERRIDE = "--set"
-_OVERRIDE_KEY = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
-# A shell eats the quotes of `forecast.model="holt"`, so a word that is no TOML value is text.
-_BARE_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _LIST_KHZ: Key = ("frequency", "list_khz")
 _RANGE_KHZ: tuple[Key, ...] = tuple(
     ("frequency", name) for name in ("min_khz", "max_khz", "step_khz")
 )
-
-Given = dict[Key, tuple[str, object]]
-"""What the user wrote: key to (where it was written, value)."""
 
 
 def load_config(path: str | Path | None, overrides: Sequence[str] = ()) -> Config:
@@ -37,125 +20,7 @@ def load_config(path: str | Path | None, overrides: Sequence[str] = ()) -> Confi
     Raises `ConfigError`, one line, for anything unreadable, unknown, out of range or
     contradictory.
     """
-    given: Given = {}
-    if path is not None:
-        for key, value in _leaves(_read(Path(path)), str(path)):
-            given[key] = (str(path), value)
-    for override in overrides:
-        for key, value in _leaves(_parse_override(override), OVERRIDE):
-            given[key] = (OVERRIDE, value)
-    for key, (source, value) in given.items():
-        mistake = options()[key].mistake(value)
-        if mistake is not None:
-            raise ConfigError.of_value(source, key, value, mistake)
-    config = msgspec.convert(_nested(_one_frequency_form(given)), Config)
-    for contradiction in contradictions(config):
-        _refuse(contradiction, given)
-    return config
-
-
-def _read(path: Path) -> dict[str, object]:
-    try:
-        text = path.read_bytes().decode("utf-8")
-    except FileNotFoundError:
-        raise ConfigError(str(path), "no such file") from None
-    except UnicodeDecodeError as error:
-        line = error.object[: error.start].count(b"\n") + 1
-        raise ConfigError(str(path), f"line {line}", "must be UTF-8 text") from None
-    except OSError as error:
-        raise ConfigError(str(path), "cannot be read", error.strerror or str(error)) from None
-    # TOML has no bare carriage return; like a file opened as text, count CRLF as one line end.
-    text = text.replace("\r\n", "\n")
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(str(path), *_place(str(error), text)) from None
-    except RecursionError:
-        raise ConfigError(str(path), "must not be nested so deeply") from None
-    except ValueError:  # Python reads no integer of more than 4300 digits
-        raise ConfigError(str(path), "must not hold an integer of thousands of digits") from None
-
-
-def _place(message: str, text: str) -> tuple[str, str]:
-    """Line and column first, then the words of the parser."""
-    found = re.fullmatch(r"(.*) \(at line (\d+), column (\d+)\)", message, re.DOTALL)
-    if found is not None:
-        words, line, column = found.group(1), int(found.group(2)), int(found.group(3))
-    else:
-        words = message.removesuffix(" (at end of document)")
-        line = text.count("\n") + 1
-        column = len(text) - (text.rfind("\n") + 1) + 1
-    return f"line {line}, column {column}", words[:1].lower() + words[1:]
-
-
-def _parse_override(override: str) -> dict[str, object]:
-    """`section.key=value` as the table it would be in a file."""
-    key, equals, text = (part.strip() for part in override.partition("="))
-    if not equals or not _OVERRIDE_KEY.fullmatch(key):
-        raise ConfigError(OVERRIDE, value_text(override), "must be written section.key=value")
-    try:
-        value = _parse_value(text)
-    except (ValueError, RecursionError):
-        if not _BARE_WORD.fullmatch(text):
-            must = 'must be one TOML value, such as 3, 0.5, "power" or [1, 2]'
-            raise ConfigError.of_value(OVERRIDE, tuple(key.split(".")), text, must) from None
-        value = text
-    *parents, name = key.split(".")
-    table: dict[str, object] = {name: value}
-    for parent in reversed(parents):
-        table = {parent: table}
-    return table
-
-
-def _parse_value(text: str) -> object:
-    parsed = tomllib.loads(f"value = {text}")
-    if len(parsed) != 1:
-        raise ValueError("more than one value")
-    return parsed["value"]
-
-
-def _leaves(table: Mapping[str, object], source: str) -> Iterator[tuple[Key, object]]:
-    """Every key of the file with its value; unknown keys and sections are refused."""
-    names = {section.name for section in sections() if section.name}
-    for name, value in table.items():
-        if name not in names:
-            if (name,) not in options():
-                _refuse_unknown((name,), value, source)
-            yield (name,), value
-        elif not isinstance(value, Mapping):
-            raise ConfigError.of_value(source, (name,), value, "must be a table")
-        else:
-            for inner, inner_value in value.items():
-                if (name, inner) not in options():
-                    _refuse_unknown((name, inner), inner_value, source)
-                yield (name, inner), inner_value
-
-
-def _refuse_unknown(key: Key, value: object, source: str) -> NoReturn:
-    closest = _closest(key)
-    if closest is not None:
-        hint = f"unknown key, did you mean {closest}?"
-    else:
-        siblings = [known[-1] for known in options() if known[:-1] == key[:-1]]
-        if len(key) == 1:
-            siblings += [section.name for section in sections() if section.name]
-        hint = f"unknown key, must be one of {', '.join(siblings)}"
-    raise ConfigError.of_value(source, key, value, hint)
-
-
-def _closest(key: Key) -> str | None:
-    """The known key the user most likely meant, or None."""
-    known = [".".join(option) for option in options()]
-    elsewhere = next((text for text in known if text.split(".")[-1] == key[-1]), None)
-    if len(key) == 1:
-        if key[0] in known:  # a quoted "cost.alpha"
-            return key[0]
-        names = list(dict.fromkeys(option[0] for option in options()))
-        similar = difflib.get_close_matches(key[0], names, 1)
-        return elsewhere or (similar[0] if similar else None)
-    siblings = [option[1] for option in options() if option[:-1] == key[:-1]]
-    similar = difflib.get_close_matches(key[-1], siblings, 1)
-    return f"{key[0]}.{similar[0]}" if similar else elsewhere
+    return read_strictly(Config, path, overrides, contradictions, _one_frequency_form)
 
 
 def _one_frequency_form(given: Given) -> Given:
@@ -168,25 +33,3 @@ def _one_frequency_form(given: Given) -> Given:
         return {key: pair for key, pair in given.items() if key not in written}
     keys = ", ".join(".".join(key) for key in written)
     raise ConfigError.of_value(source, _LIST_KHZ, value, f"must not stand beside {keys}")
-
-
-def _nested(given: Given) -> dict[str, object]:
-    top: dict[str, object] = {}
-    tables: dict[str, dict[str, object]] = {}
-    for key, (_, value) in given.items():
-        if len(key) == 1:
-            top[key[0]] = value
-        else:
-            tables.setdefault(key[0], {})[key[1]] = value
-    return {**top, **tables}
-
-
-def _refuse(contradiction: Contradiction, given: Given) -> NoReturn:
-    """Blame what the user wrote last: an override before the file, never a default."""
-    written = [(key, must) for key, must in contradiction if key in given]
-    key, must = next(
-        (pair for pair in written if given[pair[0]][0] == OVERRIDE),
-        written[0],
-    )
-    source, value = given[key]
-    raise ConfigError.of_value(source, key, value, must)

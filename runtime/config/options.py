@@ -1,6 +1,6 @@
 """The schema as a flat list of options, with the words that describe each one.
 
-Everything here is read from the structs of `schema.py`; nothing is declared a second time.
+Everything here is read from the structs of a schema; nothing is declared a second time.
 """
 
 import math
@@ -9,8 +9,6 @@ from functools import cache
 
 import msgspec
 from msgspec import inspect
-
-from runtime.config.schema import Config
 
 _SCALAR = inspect.IntType | inspect.FloatType
 
@@ -60,11 +58,11 @@ class Section:
 
 
 @cache
-def sections() -> tuple[Section, ...]:
+def sections(schema: type[msgspec.Struct]) -> tuple[Section, ...]:
     """Every section in the order of the schema, with its options."""
     top: list[Option] = []
     tables: list[Section] = []
-    for field in msgspec.structs.fields(Config):
+    for field in msgspec.structs.fields(schema):
         if isinstance(field.default, msgspec.Struct):
             struct = type(field.default)
             options = tuple(
@@ -74,13 +72,13 @@ def sections() -> tuple[Section, ...]:
             tables.append(Section(field.encode_name, _first_line(struct.__doc__), options))
         else:
             top.append(_option((field.encode_name,), field))
-    return (Section("", _first_line(Config.__doc__), tuple(top)), *tables)
+    return (Section("", _first_line(schema.__doc__), tuple(top)), *tables)
 
 
 @cache
-def options() -> dict[tuple[str, ...], Option]:
+def options(schema: type[msgspec.Struct]) -> dict[tuple[str, ...], Option]:
     """Every option by its key."""
-    return {option.key: option for section in sections() for option in section.options}
+    return {option.key: option for section in sections(schema) for option in section.options}
 
 
 def _option(key: tuple[str, ...], field: msgspec.structs.FieldInfo) -> Option:
@@ -90,7 +88,7 @@ def _option(key: tuple[str, ...], field: msgspec.structs.FieldInfo) -> Option:
     if not isinstance(info, inspect.Metadata):
         raise TypeError(f"option {'.'.join(key)} has no description")
     extra = info.extra or {}
-    noun, bounds = _words(info.type, extra.get("allowed"))
+    noun, bounds = _words(info.type, extra)
     return Option(
         key=key,
         type=field.type,
@@ -104,7 +102,11 @@ def _option(key: tuple[str, ...], field: msgspec.structs.FieldInfo) -> Option:
     )
 
 
-def _words(info: inspect.Type, allowed: str | None) -> tuple[str, str]:
+def _words(info: inspect.Type, extra: dict[str, str]) -> tuple[str, str]:
+    if "kind" in extra:
+        return extra["kind"], ""
+    if isinstance(info, inspect.BoolType):
+        return "true or false", ""
     if isinstance(info, inspect.LiteralType):
         return f"one of {', '.join(str(value) for value in info.values)}", ""
     if isinstance(info, inspect.IntType):
@@ -114,8 +116,8 @@ def _words(info: inspect.Type, allowed: str | None) -> tuple[str, str]:
     if isinstance(info, inspect.VarTupleType) and isinstance(info.item_type, inspect.IntType):
         words = f"a list of {info.min_length} to {info.max_length} integers"
         return f"{words} {_bounds(info.item_type)}", ""
-    if isinstance(info, inspect.StrType) and allowed is not None:
-        return f"one of {allowed}", ""
+    if isinstance(info, inspect.StrType) and "allowed" in extra:
+        return f"one of {extra['allowed']}", ""
     raise TypeError(f"no words for the option type {info!r}")
 
 

@@ -1,70 +1,23 @@
-"""Writes the commented `foresight.toml` and the option table of the docs from the schema.
-
-`python -m runtime.config.render` (`make docs`) writes both files into the current folder.
-"""
+"""Writes a schema out: as a commented TOML file, and as the option tables of a page."""
 
 import textwrap
-from pathlib import Path
+
+import msgspec
 
 from runtime.config.options import Option, Section, sections
 from runtime.config.toml_text import toml_text
 
-TOML_PATH = Path("foresight.toml")
-TABLE_PATH = Path("docs") / "configuration.md"
 
-_TOML_HEAD = """\
-# Foresight: every option with its default. `foresight check FILE` validates a file.
-# Generated from the schema by `make docs`; an option left out takes the value given here.
-"""
-
-_TABLE_HEAD = """\
-# Configuration
-
-<!-- Generated from the schema by `make docs`; do not edit. -->
-
-Foresight reads one TOML file. Every option has a default, so an empty file is valid;
-`foresight config` prints a commented file with all of them and `foresight check FILE` validates
-one. `--set section.key=value` (repeatable) changes single options on the command line; the value
-is written as in TOML, and a plain word may go without quotes.
-
-An unknown key, a wrong type, a value out of range or values that contradict each other stop the
-command with exit code 2 and one line that names the file, the key, the value and what is allowed:
-
-```
-foresight.toml: cost.alpha = -1: must be greater than 0
-```
-"""
-
-_TABLE_TAIL = """\
-## Options that must agree
-
-- `executors.min` is at most `executors.max`, and `static-N` lies between them.
-- `frequency.list_khz` stands alone, in ascending order; otherwise `frequency.step_khz` divides
-  the range from `frequency.min_khz` to `frequency.max_khz` into at most 256 frequencies. A list
-  given with `--set` replaces the range of the file.
-- `limits.dead_time_s` is less than `horizon.steps` * `horizon.step_s`: a plan that ends before an
-  executor can serve would never ask for one.
-- `forecast.season_steps` needs a model with a season: `holt-winters` or `mixture`.
-- With `forecast.risk = "cvar"`, one of the `forecast.scenarios` at least is beyond `slo.quantile`.
-"""
-
-
-def default_toml() -> str:
+def commented_toml(schema: type[msgspec.Struct], head: str) -> str:
     """A valid file with every option, its meaning and its default."""
-    return "\n".join([_TOML_HEAD, *(_toml_section(section) for section in sections())])
+    parts = (_toml_section(section) for section in sections(schema) if section.options)
+    return "\n".join([head, *parts])
 
 
-def option_tables() -> str:
+def option_tables(schema: type[msgspec.Struct], head: str, tail: str) -> str:
     """The Markdown page with one table of options a section."""
-    return "\n".join(
-        [_TABLE_HEAD, *(_table_section(section) for section in sections()), _TABLE_TAIL]
-    )
-
-
-def write_generated(root: Path) -> None:
-    for path, text in ((TOML_PATH, default_toml()), (TABLE_PATH, option_tables())):
-        (root / path).parent.mkdir(parents=True, exist_ok=True)
-        (root / path).write_text(text, encoding="utf-8")
+    parts = (_table_section(section) for section in sections(schema) if section.options)
+    return "\n".join([head, *parts, tail])
 
 
 def _toml_section(section: Section) -> str:
@@ -113,7 +66,3 @@ def _table_section(section: Section) -> str:
         )
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join([*lines, ""])
-
-
-if __name__ == "__main__":
-    write_generated(Path.cwd())

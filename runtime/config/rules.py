@@ -8,13 +8,10 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from runtime.config.schema import Config, Frequency
+from runtime.config.strict import Contradiction
 
 SEASONAL_MODELS = ("holt-winters", "mixture")
 MAX_FREQUENCIES = 256
-
-Key = tuple[str, ...]
-Contradiction = tuple[tuple[Key, str], ...]
-"""The options in conflict, the likeliest culprit first, each with what it must be."""
 
 
 def contradictions(config: Config) -> Iterator[Contradiction]:

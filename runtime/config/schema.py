@@ -4,7 +4,8 @@ The validation, the commented `foresight.toml` and the table in the docs all rea
 What two options say together is checked in `rules.py`; reading files is the work of `load.py`.
 
 In `Meta.extra`: `unit`; `absent`, what a missing optional value means; `example`, a value to show
-for an option without a default; `allowed`, the words for a pattern.
+for an option without a default; for text with a pattern `allowed`, the names it takes, or `kind`,
+what it is ("an absolute path").
 """
 
 from typing import Annotated, Literal

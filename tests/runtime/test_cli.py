@@ -12,7 +12,7 @@ import typer
 
 from runtime.cli import main
 from runtime.cli.main import run
-from runtime.config.render import default_toml
+from runtime.config.documents import default_toml
 
 
 @pytest.fixture(autouse=True)

@@ -263,7 +263,7 @@ def accepts(override: str) -> bool:
 
 
 @given(
-    key=st.sampled_from([".".join(key) for key in options()]),
+    key=st.sampled_from([".".join(key) for key in options(Config)]),
     text=st.one_of(
         st.integers().map(str),
         st.floats().map(str),

@@ -1,54 +1,86 @@
-"""`foresight.toml` and docs/configuration.md say what the schema says."""
+"""The generated files say what the schemas say."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from runtime.agent.documents import agent_configuration_page, default_agent_toml
+from runtime.agent.load import load_agent_config
+from runtime.agent.settings import AgentConfig
 from runtime.config import Config, load_config
+from runtime.config.documents import configuration_page, default_toml
 from runtime.config.options import Option, options
-from runtime.config.render import (
-    TABLE_PATH,
-    TOML_PATH,
-    default_toml,
-    option_tables,
-    write_generated,
-)
+from runtime.documents import GENERATED, write_generated
 
 ROOT = Path(__file__).parents[2]
-OPTIONAL = [option for option in options().values() if option.absent is not None]
+
+CONTROLLER = (Config, load_config, default_toml, configuration_page)
+AGENT = (AgentConfig, load_agent_config, default_agent_toml, agent_configuration_page)
+Load = Callable[[Path], msgspec.Struct]
+
+
+@pytest.mark.parametrize("path", GENERATED, ids=str)
+def test_the_generated_files_are_fresh(path: Path) -> None:
+    assert (ROOT / path).read_text(encoding="utf-8") == GENERATED[path](), "stale: run `make docs`"
+
+
+def test_writing_makes_every_file(tmp_path: Path) -> None:
+    write_generated(tmp_path)
+    for path, text in GENERATED.items():
+        assert (tmp_path / path).read_text(encoding="utf-8") == text()
+
+
+@pytest.mark.parametrize(("schema", "load", "toml", "_page"), [CONTROLLER, AGENT])
+def test_the_default_file_reads_back_as_the_defaults(
+    schema: type[msgspec.Struct],
+    load: Load,
+    toml: Callable[[], str],
+    _page: object,
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "file.toml"
+    path.write_text(toml(), encoding="utf-8")
+    assert load(path) == schema()
 
 
 @pytest.mark.parametrize(
-    ("path", "text"), [(TOML_PATH, default_toml()), (TABLE_PATH, option_tables())]
+    ("key", "toml", "page"),
+    [(key, toml, page) for schema, _, toml, page in (CONTROLLER, AGENT) for key in options(schema)],
 )
-def test_the_generated_files_are_fresh(path: Path, text: str) -> None:
-    assert (ROOT / path).read_text(encoding="utf-8") == text, "stale: run `make docs`"
+def test_every_option_stands_in_file_and_page(
+    key: tuple[str, ...], toml: Callable[[], str], page: Callable[[], str]
+) -> None:
+    assert re.search(rf"^(# )?{key[-1]} = ", toml(), re.MULTILINE)
+    assert f"| `{'.'.join(key)}` |" in page()
 
 
-def test_writing_makes_both_files(tmp_path: Path) -> None:
-    write_generated(tmp_path)
-    assert (tmp_path / TOML_PATH).read_text(encoding="utf-8") == default_toml()
-    assert (tmp_path / TABLE_PATH).read_text(encoding="utf-8") == option_tables()
-
-
-def test_the_default_file_reads_back_as_the_defaults(tmp_path: Path) -> None:
-    path = tmp_path / "foresight.toml"
-    path.write_text(default_toml(), encoding="utf-8")
-    assert load_config(path) == Config()
-
-
-@pytest.mark.parametrize("key", list(options()), ids=".".join)
-def test_every_option_stands_in_both_files(key: tuple[str, ...]) -> None:
-    assert re.search(rf"^(# )?{key[-1]} = ", default_toml(), re.MULTILINE)
-    assert f"| `{'.'.join(key)}` |" in option_tables()
-
-
-@pytest.mark.parametrize("option", OPTIONAL, ids=lambda option: option.key[-1])
-def test_a_commented_example_is_a_good_value(option: Option, tmp_path: Path) -> None:
-    text = default_toml().replace(f"# {option.key[-1]} = ", f"{option.key[-1]} = ")
-    if option.key[-1] == "list_khz":
+@pytest.mark.parametrize(
+    ("option", "schema", "load", "toml"),
+    [
+        (option, schema, load, toml)
+        for schema, load, toml, _ in (CONTROLLER, AGENT)
+        for option in options(schema).values()
+        if option.absent is not None
+    ],
+)
+def test_a_commented_example_is_a_good_value(
+    option: Option,
+    schema: type[msgspec.Struct],
+    load: Load,
+    toml: Callable[[], str],
+    tmp_path: Path,
+) -> None:
+    name = option.key[-1]
+    # The files of [tls] stand together.
+    names = ("authority", "certificate", "key") if option.key[0] == "tls" else (name,)
+    text = toml()
+    for each in names:
+        text = text.replace(f"# {each} = ", f"{each} = ")
+    if name == "list_khz":
         text = re.sub(r"^(min|max|step)_khz = .*$", "", text, flags=re.MULTILINE)
-    path = tmp_path / "foresight.toml"
+    path = tmp_path / "file.toml"
     path.write_text(text, encoding="utf-8")
-    assert load_config(path) != Config()
+    assert load(path) != schema()

@@ -1,0 +1,50 @@
+"""The texts around the options of the controller: its commented TOML file and its page."""
+
+from runtime.config.render import commented_toml, option_tables
+from runtime.config.schema import Config
+
+_TOML_HEAD = """\
+# Foresight: every option with its default. `foresight check FILE` validates a file.
+# Generated from the schema by `make docs`; an option left out takes the value given here.
+"""
+
+_TABLE_HEAD = """\
+# Configuration
+
+<!-- Generated from the schema by `make docs`; do not edit. -->
+
+Foresight reads one TOML file. Every option has a default, so an empty file is valid;
+`foresight config` prints a commented file with all of them and `foresight check FILE` validates
+one. `--set section.key=value` (repeatable) changes single options on the command line; the value
+is written as in TOML, and a plain word may go without quotes.
+
+An unknown key, a wrong type, a value out of range or values that contradict each other stop the
+command with exit code 2 and one line that names the file, the key, the value and what is allowed:
+
+```
+foresight.toml: cost.alpha = -1: must be greater than 0
+```
+"""
+
+_TABLE_TAIL = """\
+## Options that must agree
+
+- `executors.min` is at most `executors.max`, and `static-N` lies between them.
+- `frequency.list_khz` stands alone, in ascending order; otherwise `frequency.step_khz` divides
+  the range from `frequency.min_khz` to `frequency.max_khz` into at most 256 frequencies. A list
+  given with `--set` replaces the range of the file.
+- `limits.dead_time_s` is less than `horizon.steps` * `horizon.step_s`: a plan that ends before an
+  executor can serve would never ask for one.
+- `forecast.season_steps` needs a model with a season: `holt-winters` or `mixture`.
+- With `forecast.risk = "cvar"`, one of the `forecast.scenarios` at least is beyond `slo.quantile`.
+"""
+
+
+def default_toml() -> str:
+    """`foresight.toml`: a valid file with every option, its meaning and its default."""
+    return commented_toml(Config, _TOML_HEAD)
+
+
+def configuration_page() -> str:
+    """docs/configuration.md."""
+    return option_tables(Config, _TABLE_HEAD, _TABLE_TAIL)

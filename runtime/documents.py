@@ -1,0 +1,23 @@
+"""The files that are generated from the schemas; `make docs` writes them into this folder."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from runtime.agent.documents import agent_configuration_page
+from runtime.config.documents import configuration_page, default_toml
+
+GENERATED: dict[Path, Callable[[], str]] = {
+    Path("foresight.toml"): default_toml,
+    Path("docs/configuration.md"): configuration_page,
+    Path("docs/agent-configuration.md"): agent_configuration_page,
+}
+
+
+def write_generated(root: Path) -> None:
+    for path, text in GENERATED.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write_generated(Path.cwd())
