@@ -10,8 +10,11 @@ HostError
 │   ├── AccessDenied      not permitted (EACCES, EPERM)
 │   ├── ReadOnlyTree      mounted read-only (EROFS)
 │   ├── ValueRejected     the kernel called the value invalid (EINVAL, ERANGE)
+│   ├── ValueIgnored      the kernel took the value and kept another
+│   ├── ValueGarbled      the file holds what no kernel writes
 │   └── DeviceFault       the device failed (EIO and whatever else there is)
-└── MeterUnavailable      no energy can be read here, with the reason
+├── MeterUnavailable      no energy can be read here, with the reason
+└── ThrottleUnavailable   processes cannot be slowed down here, with the reason
 """
 
 import errno
@@ -75,12 +78,29 @@ class ValueRejected(AttributeFault):
     words = "the kernel called the value invalid"
 
 
+class ValueIgnored(AttributeFault):
+    words = "the kernel took the value and kept another"
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path, "read back", errno.EIO)
+
+
+class ValueGarbled(AttributeFault):
+    def __init__(self, path: str, text: str) -> None:
+        self.words = f"holds {text[:60]!r}, which no kernel writes there"
+        super().__init__(path, "read", errno.EBADMSG)
+
+
 class DeviceFault(AttributeFault):
     words = "the device failed"
 
 
 class MeterUnavailable(HostError):
     """No energy can be read here; the message is the reason, in words for a person."""
+
+
+class ThrottleUnavailable(HostError):
+    """Processes cannot be slowed down here; the message is the reason, in words for a person."""
 
 
 _FAULTS: dict[int, type[AttributeFault]] = {

@@ -21,8 +21,10 @@ class Policy:
     """None while the policy is inactive."""
     hardware_min_khz: int
     hardware_max_khz: int
+    """Both are 0 while the policy is inactive: the kernel then tells nothing, and takes nothing."""
     table_khz: tuple[int, ...] | None
-    """The frequencies of the driver's table, ascending; None for a continuous range."""
+    """The frequencies of the driver's table with those of boost, ascending; None for a continuous
+    range."""
     boost: bool | None
     """Whether boost is on; None where the driver does not say."""
     active: bool
@@ -32,7 +34,8 @@ class Policy:
         """What an unlimited policy reads back: a table can end below `cpuinfo_max_freq`."""
         if self.table_khz is None:
             return self.hardware_max_khz
-        return min(self.table_khz[-1], self.hardware_max_khz)
+        within = (khz for khz in self.table_khz if khz <= self.hardware_max_khz)
+        return max(within, default=self.table_khz[0])
 
 
 @dataclass(frozen=True, slots=True)

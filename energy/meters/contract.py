@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+MeterName = Literal["powercap", "pyrapl", "modelled"]
 Source = Literal["measured", "modelled", "emulated"]
 
 
@@ -35,7 +36,7 @@ class Reading:
 class Meter(Protocol):
     """Made with a tree or a model; raises `MeterUnavailable` on making when there is nothing."""
 
-    name: Literal["powercap", "pyrapl", "modelled"]
+    name: MeterName
     source: Source
 
     def poll(self, now_s: float) -> Reading:

@@ -16,7 +16,7 @@ MOST_POLICIES = 4096
 FrequencyKhz = Annotated[int, Meta(ge=10_000, le=10_000_000)]
 Epoch = Annotated[int, Meta(ge=1, le=LARGEST_EXACT)]
 Sequence = Annotated[int, Meta(ge=1, le=LARGEST_EXACT)]
-PolicyName = Annotated[str, Meta(pattern=r"^policy(0|[1-9][0-9]{0,4})$", max_length=11)]
+PolicyName = Annotated[str, Meta(pattern=r"^policy(0|[1-9][0-9]{0,4})\Z", max_length=11)]
 
 
 class Request(Struct, frozen=True, forbid_unknown_fields=True):

@@ -88,6 +88,13 @@ class Refused(Exception):
         text = None if value is None else repr(value)[:100]
         self.refusal = Refusal(code, message, field, text, allowed)
 
+    @classmethod
+    def from_refusal(cls, refusal: Refusal) -> "Refused":
+        """As it came over the wire."""
+        refused = cls(refusal.code, refusal.message)
+        refused.refusal = refusal
+        return refused
+
     @property
     def code(self) -> Code:
         return self.refusal.code

@@ -1,4 +1,4 @@
-"""`foresight bench optimizer | forecast | power`: the parts of the controller, measured alone."""
+"""`foresight bench optimizer | forecast | power | dvfs | agent`: the parts, measured alone."""
 
 from pathlib import Path
 from typing import Annotated
@@ -83,3 +83,31 @@ def power(
     with activity("power"):
         rows = power_rows(sweep)
     show(Results("power", "measured", rows), json_file)
+
+
+@bench_app.command()
+def dvfs(json_file: JsonFile = None) -> None:
+    """How closely real processes follow the frequency of an emulated host, and its energy."""
+    from benchmarks.dvfs_bench import dvfs_rows
+    from runtime.cli.output import Results, activity, show
+
+    with activity("dvfs") as begin:
+        rows = dvfs_rows(begin)
+    show(Results("dvfs", "emulated", rows), json_file)
+
+
+@bench_app.command()
+def agent(
+    policies: Annotated[int, typer.Option(min=1, max=1024, help="Frequency policies.")] = 64,
+    seconds: Annotated[
+        float, typer.Option(min=2, max=3600, help="Length of each of the two phases.")
+    ] = 20.0,
+    json_file: JsonFile = None,
+) -> None:
+    """What the agent costs its host once a second, and its set-frequency round trip over mTLS."""
+    from benchmarks.agent_bench import agent_rows
+    from runtime.cli.output import Results, activity, show
+
+    with activity("agent") as begin:
+        rows = agent_rows(policies, seconds, begin)
+    show(Results("agent", "measured", rows), json_file)

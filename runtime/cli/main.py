@@ -13,6 +13,8 @@ from typing import Annotated
 import msgspec
 import typer
 
+from runtime.cli import doctor
+from runtime.cli.agent import agent_app
 from runtime.cli.bench import bench_app
 from runtime.cli.parameters import Overrides
 from runtime.config import Config, ConfigError, load_config
@@ -27,7 +29,9 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
+app.add_typer(agent_app, name="agent")
 app.add_typer(bench_app, name="bench")
+doctor.add_to(app)
 
 
 def run(arguments: Sequence[str] | None = None) -> int:

@@ -1,0 +1,248 @@
+"""What can be capped: drivers, ranges, domains and the limits in force now. Only reads."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from energy.cpufreq.discover import Broken, survey
+from energy.cpufreq.limits import read_limits
+from energy.cpufreq.policy import Limits, Policy
+from energy.cpufreq.throttling import Throttling
+from energy.errors import HostError
+from energy.tree import CPUFREQ, Tree
+from runtime.doctor.findings import Finding, ranges
+
+DRIVERS = ("acpi-cpufreq", "intel_pstate", "intel_cpufreq", "amd-pstate", "amd-pstate-epp")
+
+_VIRTUAL_FIX = (
+    "virtual machines seldom show cpufreq: run the agent on the physical host, or develop on the "
+    "emulated one (emulation.enabled = true in agent.toml)"
+)
+_PHYSICAL_FIX = (
+    "load a driver (modprobe acpi-cpufreq), remove intel_pstate=disable from the kernel command "
+    "line, or enable P-states in the firmware; without hardware, emulation.enabled = true in "
+    "agent.toml gives an emulated host"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyState:
+    """A policy and its limits now."""
+
+    policy: Policy
+    limits: Limits | None
+    """None while it is inactive."""
+    throttled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Policies:
+    """Every policy of a host: those that can be used and those that cannot."""
+
+    states: tuple[PolicyState, ...]
+    broken: tuple[Broken, ...]
+
+
+def read_policies(tree: Tree) -> Policies:
+    found = survey(tree)
+    throttling = Throttling(tree)
+    states: list[PolicyState] = []
+    broken = list(found.broken)
+    for policy in found.policies:
+        if not policy.active:
+            states.append(PolicyState(policy, None, False))
+            continue
+        try:
+            limits = read_limits(tree, policy)
+        except HostError as error:
+            broken.append(Broken(policy.name, str(error)))
+        else:
+            throttled = throttling.holds(policy, limits.max_khz)
+            states.append(PolicyState(policy, limits, throttled))
+    return Policies(tuple(states), tuple(broken))
+
+
+def frequency_findings(policies: Policies, virtual: bool) -> Iterator[Finding]:
+    for broken in policies.broken:
+        yield Finding(
+            "frequency",
+            "problem",
+            f"{broken.name} cannot be used: {broken.reason}",
+            "the agent leaves it alone; a newer kernel or root may read it",
+        )
+    if policies.states:
+        for group in _alike(policies.states):
+            yield from _offer(group)
+        yield from _domains([state.policy for state in policies.states])
+        yield from _inactive([state.policy for state in policies.states])
+        yield from _limits(policies.states)
+    elif not policies.broken:
+        yield Finding(
+            "frequency",
+            "problem",
+            f"no frequency policy in {CPUFREQ}: nothing can be capped",
+            _VIRTUAL_FIX if virtual else _PHYSICAL_FIX,
+        )
+
+
+def permission_finding(
+    policies: Policies, is_root: bool, is_writable: Callable[[str], bool]
+) -> Finding | None:
+    """Whether caps can be written; `is_writable` asks the file system about a path of the tree."""
+    paths = [f"{CPUFREQ}/{state.policy.name}/scaling_max_freq" for state in policies.states]
+    closed = next((path for path in paths if not is_writable(path)), None)
+    if not paths:
+        return None
+    if closed is None:
+        return Finding("frequency", "ok", "scaling_max_freq of every policy may be written")
+    if not is_root:
+        return Finding(
+            "frequency",
+            "warning",
+            f"{closed} is not writable for this user",
+            "run the agent as root, and the doctor too, to see what the agent may do",
+        )
+    return Finding(
+        "frequency",
+        "problem",
+        f"{closed} is not writable, not even for root: /sys is mounted read-only",
+        "mount it read-write; a container needs the host's /sys, a unit ReadWritePaths=",
+    )
+
+
+def _alike(states: Sequence[PolicyState]) -> list[list[Policy]]:
+    """Policies that offer the same: one group on most hosts, two on hybrid CPUs."""
+    groups: dict[object, list[Policy]] = {}
+    for state in states:
+        policy = state.policy
+        if not policy.active:
+            continue
+        offer = (
+            policy.driver,
+            policy.hardware_min_khz,
+            policy.hardware_max_khz,
+            policy.table_khz,
+            policy.governors,
+            policy.governor,
+            policy.boost,
+        )
+        groups.setdefault(offer, []).append(policy)
+    return list(groups.values())
+
+
+def _offer(group: Sequence[Policy]) -> Iterator[Finding]:
+    first, names = group[0], _names(group)
+    cpus = sum(len(policy.cpus) for policy in group)
+    known = first.driver in DRIVERS
+    yield Finding(
+        "frequency",
+        "ok" if known else "warning",
+        f"{names}: driver {first.driver}, {cpus} {'CPU' if cpus == 1 else 'CPUs'}",
+        None if known else f"the agent was made for {', '.join(DRIVERS)}: try it with care",
+    )
+    table = "any frequency between"
+    if first.table_khz is not None:
+        table = f"a table of {len(first.table_khz)}: {_table(first.table_khz)}"
+    yield Finding(
+        "frequency",
+        "ok",
+        f"{names}: {first.hardware_min_khz} to {first.hardware_max_khz} kHz, {table}",
+    )
+    boost = {True: ", boost on", False: ", boost off", None: ""}[first.boost]
+    userspace = "possible" if "userspace" in first.governors else "not offered, caps are"
+    yield Finding(
+        "frequency",
+        "ok",
+        f'{names}: governor {first.governor}{boost}, actuation = "userspace" {userspace}',
+    )
+
+
+def _domains(policies: Sequence[Policy]) -> Iterator[Finding]:
+    wider = [policy for policy in policies if set(policy.domain_cpus) > set(policy.cpus)]
+    if wider:
+        example = wider[0]
+        yield Finding(
+            "frequency",
+            "warning",
+            f"{_names(wider)}: clocks are shared beyond the policy, as by CPUs "
+            f"{ranges(example.domain_cpus)}; the highest cap of a domain wins",
+            "cap all policies of a domain alike, as a cap without policy names does",
+        )
+
+
+def _inactive(policies: Sequence[Policy]) -> Iterator[Finding]:
+    inactive = [policy for policy in policies if not policy.active]
+    if inactive:
+        yield Finding(
+            "frequency",
+            "warning",
+            f"{_names(inactive)}: inactive, all CPUs offline",
+            "bring them online (echo 1 > /sys/devices/system/cpu/cpuN/online) or do without",
+        )
+
+
+def _limits(states: Sequence[PolicyState]) -> Iterator[Finding]:
+    throttled: dict[int, list[Policy]] = {}
+    lowered: dict[int, list[Policy]] = {}
+    raised: dict[int, list[Policy]] = {}
+    for state in states:
+        policy, limits = state.policy, state.limits
+        if limits is None:
+            continue
+        if limits.max_khz < policy.highest_khz:
+            group = throttled if state.throttled else lowered
+            group.setdefault(limits.max_khz, []).append(policy)
+        if limits.min_khz > policy.hardware_min_khz:
+            raised.setdefault(limits.min_khz, []).append(policy)
+    for khz, policies in throttled.items():
+        turbo = policies[0].boost is False
+        yield Finding(
+            "frequency",
+            "warning",
+            f"{_names(policies)}: at most {khz} kHz now, "
+            + ("as turbo is off" if turbo else "held down by firmware or heat"),
+            "turn turbo on if its being off is a mistake"
+            if turbo
+            else "check cooling and the power settings of the firmware; higher caps have no effect",
+        )
+    for khz, policies in lowered.items():
+        yield Finding(
+            "frequency",
+            "warning",
+            f"{_names(policies)}: limited to {khz} kHz now, {policies[0].highest_khz} kHz is "
+            "possible",
+            "if nobody means that, `foresight agent restore` lifts what an agent left behind, and "
+            "writing cpuinfo_max_freq to scaling_max_freq the rest",
+        )
+    for khz, policies in raised.items():
+        yield Finding(
+            "frequency",
+            "warning",
+            f"{_names(policies)}: the lower limit is {khz} kHz, above the hardware's "
+            f"{policies[0].hardware_min_khz} kHz, and caps below it are refused",
+            "lower scaling_min_freq, or set frequency.may_move_minimum = true in agent.toml",
+        )
+    yield from _at_highest(states)
+
+
+def _at_highest(states: Sequence[PolicyState]) -> Iterator[Finding]:
+    free: dict[Limits, list[Policy]] = {}
+    for state in states:
+        if state.limits is not None and state.limits.max_khz >= state.policy.highest_khz:
+            free.setdefault(state.limits, []).append(state.policy)
+    for limits, policies in free.items():
+        yield Finding(
+            "frequency",
+            "ok",
+            f"{_names(policies)}: limits now {limits.min_khz} to {limits.max_khz} kHz, the highest",
+        )
+
+
+def _names(policies: Sequence[Policy]) -> str:
+    numbers = [int(policy.name.removeprefix("policy")) for policy in policies]
+    return f"policy{ranges(numbers)}"
+
+
+def _table(table_khz: Sequence[int]) -> str:
+    if len(table_khz) <= 4:
+        return " ".join(str(khz) for khz in table_khz)
+    return f"{table_khz[0]} {table_khz[1]} ... {table_khz[-2]} {table_khz[-1]}"

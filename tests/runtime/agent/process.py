@@ -1,0 +1,136 @@
+"""The daemon as a process of its own, started as an operator would."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from runtime.agent.client import AgentClient
+from runtime.agent.tls import TlsFiles
+from tests.runtime.agent.service import PATIENCE_S, wait_for
+
+FORESIGHT = (sys.executable, "-c", "import sys; from runtime.cli.main import run; sys.exit(run())")
+
+
+class AgentProcess:
+    """`foresight agent run` on a folder; killed and cleaned up at the end of the `with` block."""
+
+    def __init__(
+        self,
+        folder: Path,
+        root: Path,
+        settings: Sequence[str] = (),
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self.root = root
+        self.folder = folder
+        self.folder.mkdir(exist_ok=True)
+        self.state = folder / "state"
+        self.audit = folder / "log" / "audit.jsonl"
+        # The path of a UNIX socket is short, that of a test's folder need not be.
+        self._short = Path(tempfile.mkdtemp(prefix="fa-"))
+        self.socket = self._short / "agent.sock"
+        self.options = [
+            *("--root", str(root)),
+            *self._set("listen.address", "127.0.0.1"),
+            *("--set", "listen.port=0"),
+            *self._set("listen.socket", str(self.socket)),
+            *self._set("files.state", str(self.state)),
+            *self._set("files.audit", str(self.audit)),
+            *("--set", 'energy.meter="none"'),
+            # Nobody meets these limits by chance on a slow machine.
+            *("--set", "guard.requests_per_s=10000", "--set", "guard.burst=10000"),
+            *("--set", "guard.timeout_s=60"),
+            *(part for setting in settings for part in ("--set", setting)),
+        ]
+        self._environment = {**os.environ, **(environment or {})}
+        self._starts = 0
+        self.process: subprocess.Popen[bytes] | None = None
+
+    @staticmethod
+    def _set(key: str, value: str) -> tuple[str, str]:
+        return "--set", f"{key}={json.dumps(value)}"
+
+    def __enter__(self) -> Self:
+        try:
+            self.start()
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            if self.process is not None and self.process.poll() is None:
+                self.kill()
+        finally:
+            shutil.rmtree(self._short)
+
+    @property
+    def log(self) -> Path:
+        return self.folder / f"stderr-{self._starts}"
+
+    def events(self, name: str) -> list[dict[str, Any]]:
+        """Lines of the log of the present start."""
+        lines = [line for line in self.log.read_text().splitlines() if line.startswith("{")]
+        return [event for event in map(json.loads, lines) if event["event"] == name]
+
+    def audited(self, name: str) -> list[dict[str, Any]]:
+        lines = map(json.loads, self.audit.read_text().splitlines())
+        return [line for line in lines if line["event"] == name]
+
+    def start(self) -> None:
+        self._starts += 1
+        with self.log.open("wb") as log:
+            process = self.process = subprocess.Popen(
+                [*FORESIGHT, "agent", "run", *self.options],
+                stderr=log,
+                stdout=subprocess.DEVNULL,
+                env=self._environment,
+            )
+        wait_for(lambda: self.events("ready") or process.poll() is not None, "the agent")
+        assert process.poll() is None, self.log.read_text()
+
+    def command(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Another `foresight agent` command, with nothing but its own arguments."""
+        return subprocess.run(
+            [*FORESIGHT, "agent", *arguments],
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            check=False,
+        )
+
+    def terminate(self, number: signal.Signals = signal.SIGTERM) -> int:
+        assert self.process is not None
+        self.process.send_signal(number)
+        return self.process.wait(PATIENCE_S)
+
+    def kill(self) -> None:
+        assert self.process is not None
+        self.process.kill()
+        self.process.wait(PATIENCE_S)
+
+    @property
+    def port(self) -> int:
+        found = next(each for each in self.events("listening") if each["listener"] == "tcp")
+        port: int = found["port"]
+        return port
+
+    def client(self, tls: TlsFiles | None = None) -> AgentClient:
+        return AgentClient.remote("127.0.0.1", self.port, tls, PATIENCE_S)
+
+    def local_client(self) -> AgentClient:
+        return AgentClient.local(self.socket, PATIENCE_S)
