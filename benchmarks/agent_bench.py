@@ -33,6 +33,8 @@ ROUND_TRIPS = 300
 _SETTLING_S = 3.0
 """The imports of the first requests are no running cost."""
 _PATIENCE_S = 60.0
+_IN_MEMORY = Path("/dev/shm")
+"""Like sysfs, where a write does not reach a disk; only the journal and the audit log do."""
 _FORESIGHT = Path(sys.executable).parent / "foresight"
 
 
@@ -129,9 +131,13 @@ def _cpu_s(process: psutil.Process) -> float:
 
 @contextmanager
 def _agent(policies: int) -> Iterator[tuple[psutil.Process, AgentClient]]:
-    with tempfile.TemporaryDirectory(prefix="agent-bench-") as name:
+    memory = _IN_MEMORY if _IN_MEMORY.is_dir() else None
+    with (
+        tempfile.TemporaryDirectory(prefix="agent-bench-") as name,
+        tempfile.TemporaryDirectory(prefix="agent-bench-", dir=memory) as root,
+    ):
         folder = Path(name)
-        write_files(EmulatedHost(HostDescription(cpus=policies)), folder / "root")
+        write_files(EmulatedHost(HostDescription(cpus=policies)), Path(root))
         make_authority(folder / "pki", "bench-authority")
         server = issue(folder / "pki", "agent", ("127.0.0.1",), "agent", days=1)
         own = issue(folder / "pki", "controller", (), "controller", days=1)
@@ -148,7 +154,7 @@ def _agent(policies: int) -> Iterator[tuple[psutil.Process, AgentClient]]:
             "frequency.min_dwell_ms": 0,
             "guard.requests_per_s": 10_000.0,
         }
-        arguments = [str(_FORESIGHT), "agent", "run", "--root", str(folder / "root")]
+        arguments = [str(_FORESIGHT), "agent", "run", "--root", root]
         for key, value in settings.items():
             arguments += ["--set", f"{key}={json.dumps(value)}"]
         log = folder / "log.jsonl"

@@ -109,17 +109,8 @@ class _Change:
     request: LimitRequest
     before: Limits
     undo: Limits
-
-    @property
-    def target(self) -> Limits:
-        """What is written: entries of the table where there is one.
-
-        The kernel would find them itself, but lifts a cap between two entries to the upper one
-        once somebody raises the lower limit above it.
-        """
-        max_khz = expected_max_khz(self.policy, self.request.max_khz)
-        min_khz = self.before.min_khz if self.request.min_khz is None else self.request.min_khz
-        return Limits(expected_min_khz(self.policy, min_khz, self.policy.highest_khz), max_khz)
+    target: Limits
+    """What is written."""
 
     def steps(self) -> list[Step]:
         """Lowering writes the lower limit first, raising the upper: they never cross."""
@@ -164,7 +155,18 @@ def _plan(
         min_khz=_undo_min(policy, before, previous),
         max_khz=_undo_max(policy, before, previous, throttling),
     )
-    return _Change(policy, request, before, undo)
+    return _Change(policy, request, before, undo, _target(policy, request, before))
+
+
+def _target(policy: Policy, request: LimitRequest, before: Limits) -> Limits:
+    """Entries of the table where there is one.
+
+    The kernel would find them itself, but lifts a cap between two entries to the upper one once
+    somebody raises the lower limit above it.
+    """
+    max_khz = expected_max_khz(policy, request.max_khz)
+    min_khz = before.min_khz if request.min_khz is None else request.min_khz
+    return Limits(expected_min_khz(policy, min_khz, policy.highest_khz), max_khz)
 
 
 def _undo_max(

@@ -1,5 +1,6 @@
 """What a frequency policy of the kernel is, as values. Nothing here reads or writes."""
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from typing import Literal
 
@@ -34,8 +35,7 @@ class Policy:
         """What an unlimited policy reads back: a table can end below `cpuinfo_max_freq`."""
         if self.table_khz is None:
             return self.hardware_max_khz
-        within = (khz for khz in self.table_khz if khz <= self.hardware_max_khz)
-        return max(within, default=self.table_khz[0])
+        return self.table_khz[max(bisect_right(self.table_khz, self.hardware_max_khz) - 1, 0)]
 
 
 @dataclass(frozen=True, slots=True)

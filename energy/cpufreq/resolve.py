@@ -3,6 +3,8 @@
 Pure. It is the arithmetic of cpufreq_set_policy() for one request, with nothing else limiting.
 """
 
+from bisect import bisect_left, bisect_right
+
 from energy.cpufreq.policy import Policy
 
 
@@ -12,7 +14,7 @@ def expected_max_khz(policy: Policy, khz: int) -> int:
     table_khz = policy.table_khz
     if table_khz is None:
         return clamped_khz
-    return max((entry for entry in table_khz if entry <= clamped_khz), default=table_khz[0])
+    return table_khz[max(bisect_right(table_khz, clamped_khz) - 1, 0)]
 
 
 def expected_min_khz(policy: Policy, khz: int, max_khz: int) -> int:
@@ -21,8 +23,8 @@ def expected_min_khz(policy: Policy, khz: int, max_khz: int) -> int:
     table_khz = policy.table_khz
     if table_khz is None:
         return clamped_khz
-    above = (entry for entry in table_khz if entry >= clamped_khz)
-    return min(min(above, default=table_khz[-1]), max_khz)
+    place = min(bisect_left(table_khz, clamped_khz), len(table_khz) - 1)
+    return min(table_khz[place], max_khz)
 
 
 def expected_speed_khz(policy: Policy, khz: int, min_khz: int, max_khz: int) -> int:

@@ -6,6 +6,7 @@ order, is decided in `runtime.agent.frequency`.
 
 from collections.abc import Mapping, Sequence
 
+from energy.cpufreq.attributes import read_khz
 from energy.cpufreq.limits import apply_limits, check_request, expected_max_khz, read_limits
 from energy.cpufreq.originals import USERSPACE, Original, Written, read_speed, save_original
 from energy.cpufreq.policy import LimitOutcome, LimitRequest, Limits, Policy
@@ -33,6 +34,19 @@ class Actuation:
             return limits
         speed_khz = read_speed(self._tree, policy)
         return None if speed_khz is None else Limits(limits.min_khz, speed_khz)
+
+    def still(self, policy: Policy, seen: Limits, with_minimum: bool) -> bool:
+        """Whether the policy reads as it did, at the least cost: this is asked every second.
+
+        The lower limit counts only where we moved it; a throttle pushes anybody's down.
+        """
+        if self._speeds:
+            return read_speed(self._tree, policy) == seen.max_khz
+        if read_khz(self._tree, policy.name, "scaling_max_freq") != seen.max_khz:
+            return False
+        if not with_minimum:
+            return True
+        return read_khz(self._tree, policy.name, "scaling_min_freq") == seen.min_khz
 
     def check(self, policy: Policy, request: LimitRequest) -> None:
         """Raise unless the request can be carried out; reads, but writes nothing."""

@@ -72,20 +72,18 @@ class FrequencyKeeper:
             wanted = LimitRequest(policy.name, request.max_khz, request.min_khz)
             try:
                 held = self._compare(policy, throttling)
-                if held is None or not held.drifted:
+                if held is not None and held.drifted:
+                    if named:
+                        raise drifted_refusal(policy.name)
+                    left_alone.append(policy.name)
+                elif held is not None and held.request == wanted and held.seen is not None:
+                    unchanged.append(_unchanged(wanted, held.seen))
+                else:
                     self._check(policy, wanted)
+                    requests.append(wanted)
             except PolicyInactive:
                 if named:
                     raise
-                continue
-            if held is not None and held.drifted:
-                if named:
-                    raise drifted_refusal(policy.name)
-                left_alone.append(policy.name)
-            elif held is not None and held.request == wanted and held.seen is not None:
-                unchanged.append(_unchanged(wanted, held.seen))
-            else:
-                requests.append(wanted)
         if requests:
             self._check_dwell(now_s)
         return Change(tuple(requests), tuple(unchanged), tuple(left_alone))
@@ -156,9 +154,14 @@ class FrequencyKeeper:
         held = self._ledger.held.get(policy.name)
         if held is None or held.drifted:
             return held
-        seen = self._actuation.seen(policy)
-        if held.request is not None and seen is not None and _same(held, seen):
+        with_minimum = bool(held.entry.written.min_khz)
+        if (
+            held.request is not None
+            and held.seen is not None
+            and self._actuation.still(policy, held.seen, with_minimum)
+        ):
             return held
+        seen = self._actuation.seen(policy)
         ours = is_ours(self._tree, policy, held.entry.original, held.entry.written, throttling)
         if all(ours.values()):
             held = replace(held, seen=seen)
@@ -249,13 +252,6 @@ class FrequencyKeeper:
             if held is not None and held.request is not None and seen == held.seen is not None:
                 entry = self._ledger.held[name].entry
                 self._ledger.held[name] = replace(held, entry=entry)
-
-
-def _same(held: Held, seen: Limits) -> bool:
-    if held.seen is None or held.seen.max_khz != seen.max_khz:
-        return False
-    # The lower limit is ours only where we moved it; a throttle pushes anybody's down.
-    return not held.entry.written.min_khz or held.seen.min_khz == seen.min_khz
 
 
 def _unchanged(wanted: LimitRequest, seen: Limits) -> PolicyOutcome:

@@ -22,7 +22,8 @@ from runtime.agent.client import AgentClient, AgentUnreachable
 from runtime.agent.refusals import Refused
 from tests.end_to_end.agent.harness import AgentProcess
 
-CPUS = 3
+CPUS = 12
+"""Enough for a change to take some time, in which an agent can die."""
 ACTIONS = 14
 # Apart from each other, so that who wrote a value can be told from it.
 OURS_KHZ = (1_300_000, 1_500_000, 1_700_000, 1_900_000)
@@ -85,6 +86,8 @@ class Life:
         self._ask(lambda client: client.renew())
 
     def _set_frequency(self) -> None:
+        if (self._client is None or self._client.epoch is None) and self._draw.random() < 0.8:
+            self._lease()
         khz = self._draw.choice(OURS_KHZ)
         self._ask(lambda client: client.set_frequency(khz, policies=self._some_policies()))
 

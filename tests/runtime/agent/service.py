@@ -76,6 +76,7 @@ class StandIn:
     """A core that grants everything and remembers the commands."""
 
     def __init__(self) -> None:
+        self.begun = 0
         self.commands: list[tuple[str, Caller, object]] = []
         self.gate = threading.Event()
         """Commands wait until it is set, as it is unless a test clears it."""
@@ -84,6 +85,7 @@ class StandIn:
         self.policies = 2
 
     def _take(self, action: str, caller: Caller, request: object) -> None:
+        self.begun += 1
         assert self.gate.wait(PATIENCE_S)
         self.commands.append((action, caller, request))
 
@@ -209,6 +211,16 @@ class Service:
             f"the audit of {code}",
         )
 
+    def hang_up(self) -> None:
+        """Close every connection from this side, as an agent that restarts does."""
+
+        async def close() -> None:
+            for connection in self._server.connections.connections:
+                connection.force_close()
+
+        self.call(close)
+        wait_for(lambda: len(self.tcp) == len(self.local) == 0, "the end of all connections")
+
     def _follow(self) -> None:
         self.followed += 1
 
@@ -249,39 +261,3 @@ class Service:
         # Let transports that were told to close do so.
         for _ in range(5):
             await asyncio.sleep(0)
-
-
-def exchange(connection: socket.socket, request: bytes) -> tuple[int, bytes]:
-    """Send bytes, read one answer: its status and its body."""
-    connection.sendall(request)
-    return read_answer(connection)
-
-
-def read_answer(connection: socket.socket) -> tuple[int, bytes]:
-    """One answer with a Content-Length."""
-    data = b""
-    while b"\r\n\r\n" not in data:
-        more = connection.recv(65_536)
-        if not more:
-            raise ConnectionError(f"closed after {data!r}")
-        data += more
-    head, _, body = data.partition(b"\r\n\r\n")
-    lines = head.decode("latin-1").split("\r\n")
-    headers = dict(line.lower().split(": ", 1) for line in lines[1:])
-    length = int(headers.get("content-length", "0"))
-    while len(body) < length:
-        more = connection.recv(65_536)
-        if not more:
-            raise ConnectionError("closed within the body")
-        body += more
-    return int(lines[0].split()[1]), body
-
-
-def is_closed(connection: socket.socket) -> bool:
-    """Read to the end: whether the other side closes."""
-    try:
-        while connection.recv(65_536):
-            pass
-    except ConnectionError:
-        pass
-    return True

@@ -11,9 +11,8 @@ import pytest
 from runtime.agent.client import AgentClient, AgentUnreachable
 from runtime.agent.messages import FrequencyRequest, ReleaseRequest, RenewRequest
 from runtime.agent.refusals import Refused
-from runtime.agent.settings import Guard
 from tests.runtime.agent.pki import Authority
-from tests.runtime.agent.service import PATIENCE_S, Service, wait_for
+from tests.runtime.agent.service import PATIENCE_S, Service
 
 
 def test_a_lease_from_beginning_to_end() -> None:
@@ -57,12 +56,11 @@ def test_a_refusal_comes_back_as_it_was_sent() -> None:
 
 
 def test_a_connection_that_was_closed_meanwhile_is_made_anew() -> None:
-    guard = Guard(timeout_s=60, idle_timeout_s=1, requests_per_s=10_000, burst=10_000)
-    with Service(guard=guard) as service, service.client() as client:
+    with Service() as service, service.client() as client:
         client.hello()
-        wait_for(lambda: len(service.tcp) == 0, "the idle connection to be closed")
+        service.hang_up()
         assert client.hello().host == "host"
-        wait_for(lambda: len(service.tcp) == 0, "the idle connection to be closed")
+        service.hang_up()
         client.lease(1000)
         assert len(service.core.commands) == 1
 

@@ -4,7 +4,8 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from runtime.agent.metrics import AgentMetrics
-from tests.runtime.agent.service import Service, StandIn, exchange
+from tests.runtime.agent.service import Service, StandIn
+from tests.runtime.agent.wire import exchange
 
 
 def samples(text: bytes) -> dict[tuple[str, ...], float]:

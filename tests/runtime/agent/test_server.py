@@ -2,7 +2,6 @@
 
 import json
 import socket
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -11,52 +10,19 @@ from hypothesis import strategies as st
 
 from runtime.agent.decode import LARGEST_BODY
 from runtime.agent.messages import LeaseRequest
-from runtime.agent.settings import Guard
 from runtime.agent.tls import client_context
 from tests.runtime.agent.pki import Authority
-from tests.runtime.agent.service import (
-    Service,
+from tests.runtime.agent.service import Service
+from tests.runtime.agent.wire import (
+    LEASE,
+    ask,
+    code_of,
     exchange,
+    get,
     is_closed,
     read_answer,
-    wait_for,
+    request,
 )
-
-LEASE = b'{"period_ms": 1000}'
-
-
-def request(
-    method: str = "POST",
-    path: str = "/v1/lease",
-    body: bytes = LEASE,
-    **headers: str | None,
-) -> bytes:
-    """A request as bytes; `content_type=None` leaves a header out."""
-    given = {"host": "localhost", "content_length": str(len(body))}
-    if method == "POST":
-        given["content_type"] = "application/json"
-    lines = [f"{method} {path} HTTP/1.1"]
-    for name, value in (given | headers).items():
-        if value is not None:
-            lines.append(f"{name.replace('_', '-')}: {value}")
-    return "\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + body
-
-
-def get(path: str, **headers: str | None) -> bytes:
-    return request("GET", path, b"", content_length=None, **headers)
-
-
-def code_of(answer: tuple[int, bytes]) -> str:
-    body = json.loads(answer[1])
-    assert set(body) == {"error"}
-    assert {"code", "message", "field", "value", "allowed"} == set(body["error"])
-    code: str = body["error"]["code"]
-    return code
-
-
-def ask(service: Service, data: bytes) -> tuple[int, bytes]:
-    with service.connect() as connection:
-        return exchange(connection, data)
 
 
 def test_every_path_answers_json() -> None:
@@ -223,113 +189,6 @@ def test_an_unexpected_error_is_coded_and_told_to_the_log_alone() -> None:
         assert isinstance(service.failures[0], ZeroDivisionError)
 
 
-def test_callers_have_a_rate() -> None:
-    guard = Guard(requests_per_s=0.001, burst=3)
-    with Service(guard=guard) as service, service.connect() as connection:
-        for _ in range(3):
-            assert exchange(connection, get("/v1/hello"))[0] == 200
-        answer = exchange(connection, get("/v1/hello"))
-        assert (answer[0], code_of(answer)) == (429, "rate_limited")
-        with service.local_client() as administrator:
-            administrator.hello()
-        assert service.audited("rate_limited")[0] == "loopback"
-
-
-def test_commands_queue_up_to_a_bound() -> None:
-    with Service(most_waiting=2) as service:
-        service.core.gate.clear()
-        waiting = [service.connect() for _ in range(2)]
-        for connection in waiting:
-            connection.sendall(request())
-        wait_for(lambda: service.worker.waiting == 2, "a full queue")
-        answer = ask(service, get("/v1/hello"))
-        assert code_of(answer) == "unavailable"
-        service.core.gate.set()
-        for connection in waiting:
-            assert read_answer(connection)[0] == 200
-            connection.close()
-
-
-def test_connections_have_a_cap_and_administrators_their_own() -> None:
-    guard = Guard(max_connections=2, timeout_s=60, idle_timeout_s=600)
-    with Service(guard=guard) as service:
-        held = [service.connect(), service.connect()]
-        for connection in held:
-            assert exchange(connection, get("/v1/hello"))[0] == 200
-        with service.connect() as third:
-            assert code_of(read_answer(third)) == "too_many_connections"
-        with service.local_client() as administrator:
-            administrator.hello()
-        held.pop().close()
-        wait_for(lambda: len(service.tcp) == 1, "the closed connection")
-        assert ask(service, get("/v1/hello"))[0] == 200
-        held.pop().close()
-
-
-@pytest.mark.parametrize(
-    "begun",
-    [
-        b"",
-        b"GET /v1/hello HT",
-        b"GET /v1/hello HTTP/1.1\r\nHost: local",
-        request().removesuffix(LEASE),
-        request(body=LEASE + b" ").removesuffix(b" "),
-        request(content_length=None, transfer_encoding="chunked", body=b"5\r\nab"),
-    ],
-)
-def test_a_request_must_be_complete_in_time(begun: bytes) -> None:
-    guard = Guard(timeout_s=0.2, idle_timeout_s=600)
-    with Service(guard=guard) as service, service.connect() as connection:
-        connection.sendall(begun)
-        answer = read_answer(connection)
-        assert (answer[0], code_of(answer)) == (408, "timeout")
-        assert is_closed(connection)
-        assert service.core.commands == []
-
-
-def test_the_next_request_of_a_connection_must_be_complete_in_time_too() -> None:
-    guard = Guard(timeout_s=0.2, idle_timeout_s=600)
-    with Service(guard=guard) as service, service.connect() as connection:
-        assert exchange(connection, get("/v1/hello"))[0] == 200
-        connection.sendall(b"GET /v1/he")
-        assert code_of(read_answer(connection)) == "timeout"
-        assert is_closed(connection)
-
-
-def test_an_idle_connection_is_closed() -> None:
-    guard = Guard(timeout_s=60, idle_timeout_s=1)
-    with Service(guard=guard) as service, service.connect() as connection:
-        assert exchange(connection, get("/v1/hello"))[0] == 200
-        assert is_closed(connection)
-        wait_for(lambda: len(service.tcp) == 0, "the end of the connection")
-
-
-def test_a_slow_command_is_not_cut_off() -> None:
-    """The deadline is for the caller, not for the host."""
-    guard = Guard(timeout_s=0.1, idle_timeout_s=1)
-    with Service(guard=guard) as service, service.connect() as connection:
-        service.core.gate.clear()
-        connection.sendall(request() + b"GET")  # and the beginning of another
-        with service.connect() as other:
-            assert code_of(read_answer(other)) == "timeout"
-            assert is_closed(other)
-        service.core.gate.set()
-        assert read_answer(connection)[0] == 200
-
-
-def test_a_caller_that_hangs_up_does_not_stop_its_command() -> None:
-    with Service() as service:
-        service.core.gate.clear()
-        connection = service.connect()
-        connection.sendall(request())
-        wait_for(lambda: service.worker.waiting, "the command")
-        connection.close()
-        wait_for(lambda: len(service.tcp) == 0, "the hang-up")
-        service.core.gate.set()
-        wait_for(lambda: service.core.commands, "the command to be carried out")
-        assert service.failures == []
-
-
 def test_any_bytes_leave_the_server_standing() -> None:
     with Service() as service:
 
@@ -360,31 +219,3 @@ def test_a_certificate_that_may_not_command_may_look_after_the_agent(tmp_path: P
             assert code_of(exchange(connection, request())) == "not_allowed"
         assert service.audited("not_allowed")[0] == "scraper"
         assert service.core.commands == []
-
-
-def test_connections_that_shake_hands_count_and_have_their_time(tmp_path: Path) -> None:
-    authority = Authority(tmp_path)
-    guard = Guard(max_connections=2, timeout_s=0.5, idle_timeout_s=600)
-    with Service(tls=authority.agent(), guard=guard) as service:
-        silent = [service.connect() for _ in range(4)]
-        for connection in silent:
-            assert is_closed(connection), "two at once, two after their time"
-            connection.close()
-        wait_for(lambda: len(service.tcp) == 0, "the handshakes to be given up")
-        assert service.audited("too_many_connections")[:2] == ("127.0.0.1", "connect")
-        assert "handshake" in service.audited("not_allowed")[3]
-        client = service.client(authority.controller("controller"))
-        with client:
-            assert client.hello().host == "host"
-
-
-def test_a_caller_that_takes_no_answer_is_cut_off() -> None:
-    guard = Guard(timeout_s=0.2, idle_timeout_s=600, requests_per_s=10_000, burst=10_000)
-    with Service(guard=guard) as service:
-        service.core.policies = 2000
-        with service.connect() as connection:
-            connection.setblocking(False)
-            asked = get("/v1/status") * 200
-            with suppress(BlockingIOError, ConnectionError):
-                connection.send(asked)
-            wait_for(lambda: len(service.tcp) == 0, "the connection to be cut off")
