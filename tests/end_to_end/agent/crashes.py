@@ -9,10 +9,12 @@ import argparse
 import contextlib
 import random
 import sys
+import tempfile
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 
 from energy.emulation.description import HostDescription
 from energy.emulation.drivers import DRIVERS
@@ -20,7 +22,7 @@ from energy.emulation.fuse.handle import FuseHost
 from energy.tree import CPUFREQ, FolderTree
 from runtime.agent.client import AgentClient, AgentUnreachable
 from runtime.agent.refusals import Refused
-from tests.end_to_end.agent.harness import AgentProcess
+from tests.runtime.agent.process import AgentProcess
 
 CPUS = 12
 """Enough for a change to take some time, in which an agent can die."""
@@ -49,23 +51,22 @@ class Life:
             max_khz=2_000_000,
             lag_reads=self._draw.choice((0, 0, 1)),
         )
-        with FuseHost(description) as host:
+        with FuseHost(description) as host, tempfile.TemporaryDirectory() as folder:
             self._host = host
             self._tree = FolderTree(host.root)
             self._original = host.snapshot()
-            self._agent = AgentProcess(
-                host.inside_root, host.command, {"frequency.min_dwell_ms": "0"}
-            )
             self._client: AgentClient | None = None
-            try:
-                self._agent.start()
-                for _ in range(ACTIONS):
-                    self._act()
-                self._depart()
-                return self._wrong()
-            finally:
-                self._forget()
-                self._agent.close()
+            settings = ("frequency.min_dwell_ms=0",)
+            with AgentProcess(
+                Path(folder), host.inside_root, settings, wrap=host.command
+            ) as self._agent:
+                try:
+                    for _ in range(ACTIONS):
+                        self._act()
+                    self._depart()
+                    return self._wrong()
+                finally:
+                    self._forget()
 
     def _act(self) -> None:
         action = self._draw.choice(_ACTIONS)
@@ -177,7 +178,7 @@ class Life:
     def _ask(self, question: Callable[[AgentClient], object]) -> None:
         """What is refused, or not answered by an agent that dies, is part of life."""
         if self._client is None:
-            self._client = self._agent.client()
+            self._client = self._agent.local_client()
         try:
             question(self._client)
         except Refused as refused:

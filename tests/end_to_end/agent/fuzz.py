@@ -20,16 +20,8 @@ from energy.emulation.folder import write_files
 from energy.emulation.host import EmulatedHost
 from runtime.agent.refusals import HTTP_STATUS
 from tests.end_to_end.agent.bad_requests import BadRequest, bad_request
-from tests.end_to_end.agent.harness import AgentProcess, agent_on
+from tests.runtime.agent.process import AgentProcess
 
-SETTINGS = {
-    "listen.address": '"127.0.0.1"',
-    "listen.port": "0",
-    "energy.meter": "none",
-    # The bucket would answer for everything else.
-    "guard.requests_per_s": "10000.0",
-    "guard.burst": "10000",
-}
 CAP_KHZ = 1_600_000
 
 
@@ -55,9 +47,9 @@ def fuzz(requests: int, seed: int, progress: bool = False) -> Outcome:
     outcome = Outcome()
     draw = random.Random(seed)
     with tempfile.TemporaryDirectory() as folder:
-        root = Path(folder)
+        root = Path(folder, "root")
         write_files(EmulatedHost(HostDescription(cpus=4)), root)
-        with agent_on(root, settings=SETTINGS) as agent, agent.client() as holder:
+        with AgentProcess(Path(folder, "agent"), root) as agent, agent.local_client() as holder:
             holder.lease(period_ms=60_000)
             holder.set_frequency(CAP_KHZ)
             before = tree_bytes(root)

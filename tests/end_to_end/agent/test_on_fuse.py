@@ -7,6 +7,7 @@ the semantics of the kernel. Files are looked at from outside, as any other prog
 import errno
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -17,7 +18,8 @@ from energy.emulation.fuse.handle import FuseHost, fuse_unavailable
 from energy.tree import CPUFREQ, FolderTree
 from runtime.agent.messages import PolicyStatus
 from runtime.agent.refusals import Refused
-from tests.end_to_end.agent.harness import AgentProcess, agent_on, wait_for
+from tests.runtime.agent.process import AgentProcess
+from tests.runtime.agent.service import wait_for
 
 pytestmark = pytest.mark.skipif(
     (reason := fuse_unavailable()) is not None, reason=f"no FUSE host here: {reason}"
@@ -51,18 +53,18 @@ class Site:
         return self.host.snapshot() == self.original
 
     def policy_status(self, policy: int) -> PolicyStatus:
-        with self.agent.client() as client:
+        with self.agent.local_client() as client:
             return client.status().policies[policy]
 
 
 @pytest.fixture(params=PERSONALITIES)
-def site(request: pytest.FixtureRequest) -> Iterator[Site]:
+def site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Site]:
     driver: Driver = request.param
     description = HostDescription(driver=driver, cpus=CPUS, min_khz=MIN_KHZ, max_khz=MAX_KHZ)
     with FuseHost(description) as host:
         original = host.snapshot()
-        settings = {"frequency.min_dwell_ms": "0"}
-        with agent_on(host.inside_root, host.command, settings) as agent:
+        settings = ("frequency.min_dwell_ms=0", "energy.meter=auto")
+        with AgentProcess(tmp_path, host.inside_root, settings, wrap=host.command) as agent:
             yield Site(host, agent, FolderTree(host.root), original)
 
 
@@ -71,7 +73,7 @@ def test_the_personalities_are_those_the_agent_can_emulate() -> None:
 
 
 def test_it_tells_what_the_host_can_do(site: Site, request: pytest.FixtureRequest) -> None:
-    with site.agent.client() as client:
+    with site.agent.local_client() as client:
         hello = client.hello()
     assert not hello.emulated  # to the agent this is a host like any other
     assert [policy.name for policy in hello.policies] == [f"policy{n}" for n in range(CPUS)]
@@ -85,7 +87,7 @@ def test_it_tells_what_the_host_can_do(site: Site, request: pytest.FixtureReques
 
 
 def test_a_cap_is_read_back_and_a_release_restores_every_byte(site: Site) -> None:
-    with site.agent.client() as client:
+    with site.agent.local_client() as client:
         client.lease(LONG_MS)
         outcomes = client.set_frequency(CAP_KHZ).outcomes
         assert [outcome.effective_khz for outcome in outcomes] == [CAP_KHZ] * CPUS
@@ -98,7 +100,7 @@ def test_a_cap_is_read_back_and_a_release_restores_every_byte(site: Site) -> Non
 
 def test_what_the_kernel_makes_of_a_value_is_told(site: Site) -> None:
     odd_khz = CAP_KHZ + 12_345
-    with site.agent.client() as client:
+    with site.agent.local_client() as client:
         client.lease(LONG_MS)
         (outcome,) = client.set_frequency(odd_khz, policies=["policy1"]).outcomes
         assert outcome.requested_khz == odd_khz
@@ -114,16 +116,16 @@ def test_what_the_kernel_makes_of_a_value_is_told(site: Site) -> None:
 
 
 def test_the_lease_of_a_silent_controller_ends_and_the_host_is_restored(site: Site) -> None:
-    with site.agent.client() as client:
+    with site.agent.local_client() as client:
         client.lease(SHORT_MS)
         client.set_frequency(CAP_KHZ)
-    wait_for("the host is restored", site.restored)
-    with site.agent.client() as client:
-        wait_for("the lease is over", lambda: client.status().holder is None)
+    wait_for(site.restored, "the host is restored")
+    with site.agent.local_client() as client:
+        wait_for(lambda: client.status().holder is None, "the lease is over")
 
 
 def test_sigterm_restores(site: Site) -> None:
-    with site.agent.client() as client:
+    with site.agent.local_client() as client:
         client.lease(LONG_MS)
         client.set_frequency(CAP_KHZ)
     assert site.agent.terminate() == 0
@@ -131,19 +133,19 @@ def test_sigterm_restores(site: Site) -> None:
 
 
 def test_after_sigkill_the_next_start_restores(site: Site) -> None:
-    with site.agent.client() as client:
+    with site.agent.local_client() as client:
         granted = client.lease(LONG_MS)
         client.set_frequency(CAP_KHZ)
     site.agent.kill()
     assert site.all_max_khz() == [CAP_KHZ] * CPUS
     site.agent.start()
     assert site.restored()
-    with site.agent.client() as client:
+    with site.agent.local_client() as client:
         assert client.lease(LONG_MS).epoch > granted.epoch
 
 
 def test_after_sigkill_the_restore_command_restores(site: Site) -> None:
-    with site.agent.client() as client:
+    with site.agent.local_client() as client:
         client.lease(LONG_MS)
         client.set_frequency(CAP_KHZ)
     site.agent.kill()
@@ -155,11 +157,11 @@ def test_after_sigkill_the_restore_command_restores(site: Site) -> None:
 
 def test_what_somebody_else_wrote_is_reported_and_left_alone(site: Site) -> None:
     foreign_khz = 1_400_000
-    with site.agent.client() as client:
+    with site.agent.local_client() as client:
         client.lease(LONG_MS)
         client.set_frequency(CAP_KHZ)
         site.write_max_khz(2, foreign_khz)
-        wait_for("the drift is noticed", lambda: site.policy_status(2).drifted)
+        wait_for(lambda: site.policy_status(2).drifted, "the drift is noticed")
         changed = client.set_frequency(1_500_000)
         assert changed.left_alone == ("policy2",)
         with pytest.raises(Refused) as refused:
@@ -170,17 +172,17 @@ def test_what_somebody_else_wrote_is_reported_and_left_alone(site: Site) -> None
     assert site.max_khz(2) == foreign_khz
     site.write_max_khz(2, int(site.original[f"{CPUFREQ}/policy2/scaling_max_freq"]))
     assert site.restored()
-    assert "drift" in {line.get("event") for line in site.agent.audited()}
+    assert [line["policy"] for line in site.agent.audited("drift")] == ["policy2"]
 
 
 def test_throttling_is_no_drift_and_is_not_frozen(site: Site) -> None:
-    with site.agent.client() as client:
+    with site.agent.local_client() as client:
         client.lease(LONG_MS)
         site.host.thermal_cap("policy1", 1_300_000)
         client.set_frequency(CAP_KHZ)
         assert site.max_khz(1) <= 1_300_000
         ticks = client.status().uptime_ms + 2500
-        wait_for("some ticks", lambda: client.status().uptime_ms > ticks)
+        wait_for(lambda: client.status().uptime_ms > ticks, "some ticks")
         assert not site.policy_status(1).drifted
         client.release()
     site.host.thermal_cap("policy1", None)
@@ -188,7 +190,7 @@ def test_throttling_is_no_drift_and_is_not_frozen(site: Site) -> None:
 
 
 def test_a_policy_that_went_offline_is_restored_when_it_is_back(site: Site) -> None:
-    with site.agent.client() as client:
+    with site.agent.local_client() as client:
         client.lease(LONG_MS)
         client.set_frequency(CAP_KHZ)
         site.host.unplug(3)
@@ -196,11 +198,11 @@ def test_a_policy_that_went_offline_is_restored_when_it_is_back(site: Site) -> N
         assert "policy3" not in released.restored
         assert site.max_khz(0) == int(site.original[f"{CPUFREQ}/policy0/scaling_max_freq"])
         site.host.plug(3)
-    wait_for("the last policy is restored", site.restored)
+    wait_for(site.restored, "the last policy is restored")
 
 
 def test_a_host_that_takes_no_write_is_told_and_left_as_it_was(site: Site) -> None:
-    with site.agent.client() as client:
+    with site.agent.local_client() as client:
         client.lease(LONG_MS)
         # All or none: three policies take the write and are put back when the fourth does not.
         site.host.inject(f"{CPUFREQ}/policy3/scaling_max_freq", errno.EIO, "write")
@@ -221,10 +223,10 @@ def test_a_host_that_takes_no_write_is_told_and_left_as_it_was(site: Site) -> No
 
 def test_energy_is_counted_across_the_wrap(site: Site) -> None:
     gained_uj = 5_000_000
-    with site.agent.client() as client:
+    with site.agent.local_client() as client:
         first = client.energy()
         assert first.total_uj is not None
         for _ in range(3):
             site.host.add_energy_uj("package-0", gained_uj)
         wanted_uj = first.total_uj + 3 * gained_uj
-        wait_for("the meter has seen it", lambda: client.energy().total_uj == wanted_uj)
+        wait_for(lambda: client.energy().total_uj == wanted_uj, "the meter has seen it")

@@ -1,16 +1,23 @@
-"""The daemon as a process of its own, started as an operator would."""
+"""The daemon as a process of its own, started as an operator would.
+
+An `AgentProcess` keeps one configuration over many lives: it is started, killed in whatever way,
+and started again on the same host and state.
+"""
 
 import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
+
+import psutil
 
 from runtime.agent.client import AgentClient
 from runtime.agent.tls import TlsFiles
@@ -20,7 +27,10 @@ FORESIGHT = (sys.executable, "-c", "import sys; from runtime.cli.main import run
 
 
 class AgentProcess:
-    """`foresight agent run` on a folder; killed and cleaned up at the end of the `with` block."""
+    """`foresight agent run` on a folder; killed and cleaned up at the end of the `with` block.
+
+    `wrap` turns its command line into one that runs it elsewhere, in a namespace for example.
+    """
 
     def __init__(
         self,
@@ -28,6 +38,7 @@ class AgentProcess:
         root: Path,
         settings: Sequence[str] = (),
         environment: Mapping[str, str] | None = None,
+        wrap: Callable[[Sequence[str]], list[str]] = list,
     ) -> None:
         self.root = root
         self.folder = folder
@@ -50,6 +61,7 @@ class AgentProcess:
             *("--set", "guard.timeout_s=60"),
             *(part for setting in settings for part in ("--set", setting)),
         ]
+        self._wrap = wrap
         self._environment = {**os.environ, **(environment or {})}
         self._starts = 0
         self.process: subprocess.Popen[bytes] | None = None
@@ -73,7 +85,7 @@ class AgentProcess:
         trace: TracebackType | None,
     ) -> None:
         try:
-            if self.process is not None and self.process.poll() is None:
+            if self.running:
                 self.kill()
         finally:
             shutil.rmtree(self._short)
@@ -91,17 +103,45 @@ class AgentProcess:
         lines = map(json.loads, self.audit.read_text().splitlines())
         return [line for line in lines if line["event"] == name]
 
-    def start(self) -> None:
+    @property
+    def running(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
+    def launch(self) -> None:
+        """Start it and do not wait until it serves."""
+        assert not self.running
         self._starts += 1
         with self.log.open("wb") as log:
-            process = self.process = subprocess.Popen(
-                [*FORESIGHT, "agent", "run", *self.options],
+            self.process = subprocess.Popen(
+                self._wrap([*FORESIGHT, "agent", "run", *self.options]),
                 stderr=log,
                 stdout=subprocess.DEVNULL,
                 env=self._environment,
             )
-        wait_for(lambda: self.events("ready") or process.poll() is not None, "the agent")
-        assert process.poll() is None, self.log.read_text()
+
+    def start(self) -> None:
+        self.launch()
+        wait_for(lambda: self.events("ready") or not self.running, "the agent")
+        assert self.running, self.log.read_text()
+
+    def restore(self) -> str:
+        """`foresight agent restore` with the configuration of this agent, as ExecStopPost does."""
+        done = subprocess.run(
+            self._wrap([*FORESIGHT, "agent", "restore", *self.options]),
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            check=True,
+        )
+        return done.stdout
+
+    def resident_bytes(self) -> int:
+        assert self.process is not None
+        return int(psutil.Process(self.process.pid).memory_info().rss)
+
+    def connect(self) -> socket.socket:
+        """A bare connection over TCP, for what no client would send."""
+        return socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE_S)
 
     def command(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Another `foresight agent` command, with nothing but its own arguments."""
