@@ -47,7 +47,8 @@ def bind_local(listen: Listen) -> socket.socket:
             listening.bind(str(path))
         finally:
             os.umask(mask)
-        if group is not None:
+        # The unit forbids chown, and gives the agent the group that its socket then has.
+        if group not in (None, path.stat().st_gid):
             os.chown(path, -1, group)
         path.chmod(_MODE)
         listening.listen(_BACKLOG)
