@@ -20,6 +20,8 @@ PROBATION = 20
 """For so many values after a rise, one value back in the old range ends it: bursts are common."""
 # A value at exactly the limit must fall on the same side whatever the unit of the series.
 _ROUNDING = 1.0 + 1e-9
+# In any unit less than this is no rate, and the ratio of a new level to it would overflow.
+_NOTHING = 1e-100
 
 
 class Reading(NamedTuple):
@@ -50,7 +52,7 @@ class Intake:
         """The value to learn from, or None for a gap."""
         if value is None or not math.isfinite(value) or value < 0.0:
             return None
-        value = float(value)
+        value = float(value) if value >= _NOTHING else 0.0
         if not self._recent:
             self._recent.append(value)
             return Reading(value)

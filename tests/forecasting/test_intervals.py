@@ -151,3 +151,10 @@ def test_what_is_not_tracked_is_refused() -> None:
         forecaster.scenarios(5, 0)
     with pytest.raises(ValueError, match="levels must lie between 0 and 1"):
         IntervalForecaster(make_forecaster("last"), 5, levels=(0.5, 1.0))
+
+
+def test_a_rate_of_next_to_nothing_does_not_overflow_the_scale_of_the_next_level() -> None:
+    forecaster = tracked([2.2e-313, None, None, 1.0, 1.0, 1.0, None, 1.0], model="last")
+    scenarios = forecaster.scenarios(2, 20)
+    assert scenarios is not None
+    assert np.isfinite(scenarios).all()
