@@ -216,7 +216,9 @@ class Agent:
             epoch=self._ledger.epoch,
             expires_in_ms=None if lease is None else lease.remaining_ms(now_s),
             policies=tuple(
-                reports.policy_status(policy, self._ledger.held.get(name))
+                reports.policy_status(
+                    policy, self._ledger.held.get(name), self._frequency.free_limit_khz(name)
+                )
                 for name, policy in self._frequency.policies.items()
             ),
             energy_source=None if self._meter is None else self._meter.source,

@@ -27,6 +27,7 @@ _TABLE_TAIL = """\
   they are.
 - `tls.authority`, `tls.certificate` and `tls.key` stand together.
 - `emulation.min_khz` is below `emulation.max_khz`.
+- `emulation.share` is 1 unless there is a throttle to hold the executors to it.
 """
 
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from energy.cpufreq.attributes import read_khz
 from energy.cpufreq.discover import discover, read_policy
 from energy.cpufreq.limits import expected_max_khz
 from energy.cpufreq.originals import Written, is_ours
@@ -127,6 +128,15 @@ class FrequencyKeeper:
             except HostError as error:
                 problem = str(error)
         return problem
+
+    def free_limit_khz(self, name: str) -> int | None:
+        """The upper limit of a policy that is not held; None if it is, or cannot be read."""
+        if name in self._ledger.held:
+            return None
+        try:
+            return read_khz(self._tree, name, "scaling_max_freq")
+        except HostError:
+            return None
 
     def retry(self) -> None:
         """Try again what could not be restored when its lease ended."""

@@ -93,9 +93,10 @@ def executors(now_s: float, found: Sequence[Executor]) -> ExecutorsReport:
     )
 
 
-def policy_status(policy: Policy, held: Held | None) -> PolicyStatus:
+def policy_status(policy: Policy, held: Held | None, limit_khz: int | None) -> PolicyStatus:
+    """`limit_khz` is the limit of a policy that is not held; None where it cannot be read."""
     if held is None:
-        return PolicyStatus(policy.name, policy.active, None, None, None, False)
+        return PolicyStatus(policy.name, policy.active, None, None, limit_khz, False)
     return PolicyStatus(
         name=policy.name,
         active=policy.active,

@@ -266,6 +266,15 @@ class Emulation(Struct, frozen=True, forbid_unknown_fields=True):
         int,
         Meta(ge=10_000, le=10_000_000, description="Highest frequency.", extra={"unit": "kHz"}),
     ] = 2_000_000
+    share: Annotated[
+        float,
+        Meta(
+            ge=0.02,
+            le=1,
+            description="What one emulated CPU has of a real core at its highest frequency; less "
+            "than 1 puts more emulated CPUs on a machine than it has cores. Needs a throttle.",
+        ),
+    ] = 1.0
     throttle: Annotated[
         Literal["auto", "cgroup-v1", "cgroup-v2", "duty-cycle", "none"],
         Meta(description="How the emulated frequency slows the executors down."),
@@ -296,6 +305,11 @@ def contradictions(config: AgentConfig) -> Iterator[Contradiction]:
         yield (
             (("emulation", "min_khz"), f"must be below max_khz = {config.emulation.max_khz}"),
             (("emulation", "max_khz"), f"must be above min_khz = {config.emulation.min_khz}"),
+        )
+    if config.emulation.share < 1 and config.emulation.throttle == "none":
+        yield (
+            (("emulation", "share"), "must be 1 with throttle = none, which slows nothing down"),
+            (("emulation", "throttle"), "must not be none with share < 1"),
         )
 
 

@@ -44,6 +44,7 @@ class VirtualHost:
             max_khz=settings.max_khz,
             cpus=range(settings.cpus),
             packages=package_zones(host.zones, host.plan.package_of),
+            core_share=settings.share,
         )
 
     def executors(self) -> Sequence[Executor]:

@@ -178,7 +178,8 @@ def _show(status: "Status") -> None:
         if not policy.active:
             state = "inactive"
         else:
-            state = f"limit {policy.effective_khz} kHz"
+            limit = "unknown" if policy.effective_khz is None else f"{policy.effective_khz} kHz"
+            state = f"limit {limit}"
             if policy.requested_khz is not None:
                 state += f", requested {policy.requested_khz} kHz"
             if policy.original_max_khz is not None:

@@ -103,7 +103,9 @@ def test_status_shows_originals_requests_and_who_asked(bench: Bench) -> None:
     touched = status.policies[1]
     assert touched.original_max_khz == 2_400_000
     assert (touched.requested_khz, touched.effective_khz) == (1_650_000, 1_600_000)
-    assert status.policies[0].original_max_khz is None
+    untouched = status.policies[0]
+    assert (untouched.original_max_khz, untouched.requested_khz) == (None, None)
+    assert untouched.effective_khz == 2_400_000
 
 
 def test_a_host_without_policies_serves_but_sets_nothing(tmp_path: Path) -> None:

@@ -53,6 +53,7 @@ def test_half_of_tls_is_refused(missing: int) -> None:
         ('tls.allowed=["a b"]', "must be a list of at most 64 names"),
         ("energy.meter=rapl", "must be one of auto, "),
         ("emulation.min_khz=3000000", "must be below max_khz = 2000000"),
+        ("emulation.share=0.01", "must be between 0.02 and 1"),
         ("guard.burst=0", "must be between 1 and 10000"),
         ("files.sate=/x", "did you mean files.state?"),
     ],
@@ -62,6 +63,13 @@ def test_a_mistake_is_one_line(override: str, words: str) -> None:
         load_agent_config(None, [override])
     assert words in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+def test_a_share_of_a_core_needs_a_throttle() -> None:
+    share = "emulation.share=0.25"
+    assert load_agent_config(None, [share]).emulation.share == 0.25
+    with pytest.raises(ConfigError, match="must be 1 with throttle = none"):
+        load_agent_config(None, [share, "emulation.throttle=none"])
 
 
 def test_a_file_is_read(tmp_path: Path) -> None:
