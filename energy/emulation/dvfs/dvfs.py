@@ -3,7 +3,8 @@ counters integrate a power model over the CPU time they really use.
 
 A process that a throttle holds at 60 % of a core keeps an emulated core of 60 % frequency fully
 busy. So emulated CPU time is real CPU time divided by the share, and emulated CPU time multiplied
-by the frequency, the cycles of a piece of work, is the same at every frequency.
+by the frequency, the cycles of a piece of work, is the same at every frequency. An emulated core
+may itself be a part of a real one, so that more of them fit on a machine than it has.
 """
 
 import re
@@ -11,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, Self
 
-from energy.emulation.dvfs.contract import Throttle
+from energy.emulation.dvfs.contract import Throttle, check_share
 from energy.emulation.dvfs.cpu_time import FamilyTime
 from energy.emulation.dvfs.processes import Snapshot, take_snapshot
 from energy.emulation.dvfs.watts import PowerFunction
@@ -69,16 +70,20 @@ class VirtualDvfs:
         max_khz: int,
         cpus: Sequence[int],
         packages: Mapping[str, Sequence[int]],
+        core_share: float = 1.0,
         take: Callable[[], Snapshot] = take_snapshot,
     ) -> None:
-        """`packages` are the CPUs behind each energy zone, see `package_zones`.
+        """`packages` are the CPUs behind each energy zone, see `package_zones`; `core_share` is
+        what an emulated core has of a real one at the highest frequency.
 
         Without a throttle the frequency shows in the energy alone.
         """
+        check_share(core_share)
         self._host = host
         self._power_w = power_w
         self._throttle = throttle
         self._max_khz = max_khz
+        self._core_share = core_share
         self._packages = {zone: tuple(cpus) for zone, cpus in packages.items()}
         self._cpus = tuple(cpus)
         self._take = take
@@ -161,7 +166,8 @@ class VirtualDvfs:
         family.khz = self._mean_khz(online or self._cpus)
         if self._throttle is None:
             return
-        share = min(1.0, max(_LOWEST_SHARE, family.khz / self._max_khz))
+        speed = min(1.0, family.khz / self._max_khz)
+        share = max(_LOWEST_SHARE, speed * self._core_share)
         throttled_to = share * min(1.0, max(1, len(online)) / family.cores)
         if throttled_to != family.throttled_to:
             self._throttle.set_share(name, throttled_to)

@@ -148,6 +148,9 @@ class Life:
         khz = self._draw.choice(THEIRS_KHZ)
         self._tree.write(f"{CPUFREQ}/{policy}/scaling_max_freq", str(khz))
         self._foreign[policy] = khz
+        # The kernel applies a limit a moment after the write. A command in that very moment takes
+        # the policy for its own; nobody could tell, so here it comes a moment later.
+        self._host.snapshot()
 
     def _depart(self) -> None:
         """An agent comes back, if there is none, and goes in peace."""

@@ -44,8 +44,16 @@ def executor(hostname: str) -> Iterator["psutil.Popen"]:
         process.wait()
 
 
+@pytest.fixture
+def share() -> float:
+    """What an emulated CPU has of a real core."""
+    return 1.0
+
+
 @pytest.fixture(params=["cgroup-v1", "duty-cycle"])
-def agent(request: pytest.FixtureRequest, hostname: str, tmp_path: Path) -> Iterator[AgentProcess]:
+def agent(
+    request: pytest.FixtureRequest, hostname: str, share: float, tmp_path: Path
+) -> Iterator[AgentProcess]:
     backend: Backend = request.param
     try:
         throttle = choose_throttle(backend)
@@ -58,6 +66,7 @@ def agent(request: pytest.FixtureRequest, hostname: str, tmp_path: Path) -> Iter
         "emulation.cpus=1",
         f"emulation.min_khz={SLOW_KHZ}",
         f"emulation.max_khz={MAX_KHZ}",
+        f"emulation.share={share}",
         f"emulation.throttle={backend}",
         f'executors.hostname="{hostname}"',
         "energy.meter=auto",
@@ -121,6 +130,18 @@ def test_a_cap_is_a_quota(agent: AgentProcess, executor: psutil.Popen) -> None:
         client.release()
     assert agent.terminate() == 0
     assert executor.is_running()
+
+
+@pytest.mark.parametrize("share", [0.25])
+@pytest.mark.parametrize("agent", ["cgroup-v1"], indirect=True)
+def test_a_small_core_is_a_small_quota(agent: AgentProcess, executor: psutil.Popen) -> None:
+    wait_for(lambda: quota_share(executor) == pytest.approx(0.25), "a quarter of the core")
+    with agent.local_client() as client:
+        client.lease(period_ms=60_000)
+        client.set_frequency(SLOW_KHZ)
+        wait_for(
+            lambda: quota_share(executor) == pytest.approx(0.15, rel=1e-3), "60 % of a quarter"
+        )
 
 
 def quota_share(process: psutil.Popen) -> float | None:

@@ -27,7 +27,9 @@ FULL_W = 80.0
 class Bench:
     """An emulated host with a manual clock, and processes whose CPU times are set by hand."""
 
-    def __init__(self, cpus: int = 2, packages: int = 1, throttled: bool = True) -> None:
+    def __init__(
+        self, cpus: int = 2, packages: int = 1, throttled: bool = True, core_share: float = 1.0
+    ) -> None:
         self.host = EmulatedHost(
             HostDescription(cpus=cpus, packages=packages, min_khz=400_000, max_khz=MAX_KHZ)
         )
@@ -42,6 +44,7 @@ class Bench:
             max_khz=MAX_KHZ,
             cpus=range(cpus),
             packages=package_zones(self.host.zones, self.host.plan.package_of),
+            core_share=core_share,
             take=lambda: dict(self.processes),
         )
         self.dvfs.tick(self.now_s)
@@ -115,6 +118,52 @@ def test_a_throttled_process_keeps_its_emulated_core_busy() -> None:
     bench.tick(10.0)
     assert bench.dvfs.emulated_cpu_s("tree") == pytest.approx(10.0)
     assert bench.energy_j() - before_j == pytest.approx(10.0 * bench.power_w(1.0, 1_200_000))
+
+
+def test_a_core_that_is_a_quarter_of_a_real_one_is_busy_all_the_same() -> None:
+    bench = Bench(core_share=0.25)
+    bench.start(10)
+    bench.dvfs.attach("tree", [10], cores=1)
+    assert bench.throttle.shares == {"tree": pytest.approx(0.25)}
+    bench.use(10, 2.5)
+    bench.tick(10.0)
+    assert bench.dvfs.emulated_cpu_s("tree") == pytest.approx(10.0)
+    assert bench.energy_j() == pytest.approx(10.0 * bench.power_w(1.0, MAX_KHZ))
+    bench.set_khz(1_200_000)
+    assert bench.throttle.shares == {"tree": pytest.approx(0.15)}
+    bench.use(10, 1.5)
+    bench.tick(10.0)
+    assert bench.dvfs.emulated_cpu_s("tree") == pytest.approx(20.0)
+
+
+def test_a_family_that_wants_more_cores_than_there_are_gets_those_there_are() -> None:
+    bench = Bench(cpus=1, core_share=0.5)
+    bench.start(10)
+    bench.dvfs.attach("tree", [10], cores=2)
+    # Two cores wanted, one there, and that is half of a real one.
+    assert bench.throttle.shares == {"tree": pytest.approx(0.25)}
+
+
+@given(st.floats(0.02, 1.0), st.integers(4, 20), st.floats(0.0, 1.0))
+def test_cycles_do_not_depend_on_the_frequency_on_small_cores(
+    core_share: float, hundred_mhz: int, busy: float
+) -> None:
+    bench = Bench(cpus=1, core_share=core_share)
+    bench.start(10)
+    bench.dvfs.attach("tree", [10], cores=1)
+    khz = hundred_mhz * 100_000
+    bench.set_khz(khz)
+    share = bench.throttle.shares["tree"]
+    assert share == pytest.approx(max(0.01, core_share * khz / MAX_KHZ))
+    bench.use(10, busy * share * 10.0)
+    bench.tick(10.0)
+    assert bench.dvfs.emulated_cpu_s("tree") == pytest.approx(busy * 10.0)
+
+
+@pytest.mark.parametrize("core_share", [0.0, 1.5, float("nan")])
+def test_a_core_is_a_part_of_a_real_one(core_share: float) -> None:
+    with pytest.raises(ValueError, match="share must be above 0 and at most 1"):
+        Bench(core_share=core_share)
 
 
 def test_an_idle_host_draws_what_an_idle_host_draws() -> None:
