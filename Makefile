@@ -1,20 +1,24 @@
 # Two commands do everything on a fresh machine with Python 3.11 or newer and a package index:
 #   make demo    the paper's comparison in simulation, with a report in reports/
-#   make test    the tests
+#   make test    the tests; make test-spark those on a Spark cluster
 
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 REPORT := reports/paper-random-walk
 
-.PHONY: demo test check format docs lock java clean force
+.PHONY: demo test test-spark check format docs lock java clean force
 .NOTPARALLEL:
 
 demo: $(INSTALLED) java
 	$(BIN)/foresight bench paper-random-walk --repeat 3 --curve 1 --report $(REPORT).html --json $(REPORT).json
 
 test: $(INSTALLED) java
-	$(BIN)/pytest -n 2 --dist loadscope
+	$(BIN)/pytest -n 2 --dist loadscope -m "not spark"
+
+# On a real Spark cluster of this machine; the tests share it, so they run one after the other.
+test-spark: $(INSTALLED) java
+	$(BIN)/pytest -m spark tests/end_to_end/spark
 
 check: $(INSTALLED)
 	$(BIN)/ruff format --check .

@@ -9,10 +9,17 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from benchmarks.sweep import simulate
     from runtime.config import load_config
+    from runtime.spark.attach import attach
+    from runtime.spark.observe import observe
 
-__all__ = ["load_config", "simulate"]
+__all__ = ["attach", "load_config", "observe", "simulate"]
 
-_HOMES = {"load_config": "runtime.config", "simulate": "benchmarks.sweep"}
+_HOMES = {
+    "attach": "runtime.spark.attach",
+    "load_config": "runtime.config",
+    "observe": "runtime.spark.observe",
+    "simulate": "benchmarks.sweep",
+}
 
 
 def __getattr__(name: str) -> object:

@@ -135,7 +135,9 @@ def measure_row(
         mean_executors=float(np.mean([configuration.executors for configuration in used])),
         mean_power_w=float(np.mean(power_w)),
         energy_j=float(np.sum(power_w) * scenario.step_s),
-        amplitude=float(np.mean([_distance(*change) for change in changes])) if changes else 0.0,
+        amplitude=float(np.mean([configuration_distance(*change) for change in changes]))
+        if changes
+        else 0.0,
         latency_mean_s=float(latencies_s.mean()),
         latency_p95_s=float(np.percentile(latencies_s, 95)),
         latency_p99_s=float(np.percentile(latencies_s, 99)),
@@ -144,7 +146,7 @@ def measure_row(
     )
 
 
-def _distance(old: Configuration, new: Configuration) -> float:
+def configuration_distance(old: Configuration, new: Configuration) -> float:
     """Section 5.3.4: Euclidean, with frequencies counted in steps of 0.1 GHz."""
     return math.hypot(
         new.executors - old.executors, (new.frequency_khz - old.frequency_khz) / 100_000

@@ -15,7 +15,8 @@ from benchmarks.forecast_bench import read_rates
 from benchmarks.plants.paper_machine import CAPACITY_TUPLES_PER_S
 from benchmarks.workloads import rates as workloads
 from benchmarks.workloads.keys import generated_key_frequencies, read_key_frequencies
-from benchmarks.workloads.trace import RateSeries, TriggerTrace, Windows, draw_trace
+from benchmarks.workloads.series import RateSeries
+from benchmarks.workloads.trace import TriggerTrace, Windows, draw_trace
 from mpc.values import FloatArray
 
 EQUITY_DAYS = ("20131007", "20131008")

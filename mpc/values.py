@@ -14,6 +14,7 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 PowerSource = Literal["measured", "modelled", "emulated"]
+LatencyKind = Literal["exact", "estimated"]
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -103,6 +104,8 @@ class Measurement:
     arrival_dispersion: float | None = None
     """Index of dispersion for counts; 1 for a Poisson stream, more when arrivals cluster."""
     completions_per_s: float | None = None
+    backlog_items: float | None = None
+    """Items that had arrived and had no result yet when the step ended."""
     cost_cycles: float | None = None
     """Mean cost of one item in clock cycles, so independent of the frequency it ran at."""
     cost_cv: float | None = None
@@ -112,6 +115,8 @@ class Measurement:
     """C_k: mean cost of every key in cycles; the overall mean for a key without a sample."""
     wait_s: float | None = None
     latency_s: float | None = None
+    latency_kind: LatencyKind | None = None
+    """exact: from the times of the items themselves. None: not said."""
     congestion: float | None = None
     """Fraction of the step in which the source was held back by full queues."""
     batches: tuple[BatchSample, ...] = ()

@@ -1,14 +1,25 @@
 """From a configuration to the objects that decide."""
 
-from energy.power import PowerModel
+from math import ceil
+from typing import Literal
+
+from energy.power import PowerModel, prior_power
 from forecasting.intervals import IntervalForecaster
 from forecasting.registry import make_forecaster
 from mpc.horizon.problem import Constraints
 from mpc.micro_batch_latency import MicroBatchLatency
 from mpc.operator_latency import OperatorLatency
+from mpc.policies.fixed import FixedPolicy
 from mpc.policies.foresight import ForesightParameters, ForesightPolicy, LatencyModel
-from mpc.values import ConfigurationSpace
+from mpc.policies.rule_based import RuleBasedPolicy
+from mpc.ports import Policy
+from mpc.values import Configuration, ConfigurationSpace
 from runtime.config import Config
+
+SERVED_STEPS = 2
+"""Steps planned beyond a learned dead time: what an executor brings must be in the plan."""
+LONGEST_DEAD_STEPS = 30
+"""Planning takes longer with every step; dead times beyond are planned as this many steps."""
 
 
 def foresight_policy(
@@ -17,13 +28,22 @@ def foresight_policy(
     target_latency_s: float,
     step_s: float,
     power: PowerModel,
+    plant_latency: Literal["kingman", "micro-batch"] = "kingman",
+    learned_dead_time_s: float = 0.0,
 ) -> ForesightPolicy:
     """The product's own policy. Space, target and step come from what is controlled: the live
-    cluster takes them from the configuration, a benchmark from its scenario."""
+    cluster takes them from the configuration, a benchmark from its scenario. So do the latency
+    model and the dead time, unless the configuration names its own."""
     cost, forecast, limits = config.cost, config.forecast, config.limits
+    dead_time_s, horizon_steps = limits.dead_time_s, config.horizon.steps
+    if dead_time_s is None:
+        dead_steps = min(ceil(learned_dead_time_s / step_s), LONGEST_DEAD_STEPS)
+        dead_time_s = dead_steps * step_s
+        horizon_steps = max(horizon_steps, dead_steps + SERVED_STEPS)
     season = {} if forecast.season_steps is None else {"season_steps": forecast.season_steps}
     latency: LatencyModel
-    if config.latency.model == "kingman":
+    model = plant_latency if config.latency.model == "auto" else config.latency.model
+    if model == "kingman":
         latency = OperatorLatency(space, step_s)
     else:
         latency = MicroBatchLatency(space, step_s)
@@ -36,12 +56,12 @@ def foresight_policy(
             switching_weight=cost.switching_weight,
             resource=cost.resource,
             scaling=cost.scaling,
-            horizon_steps=config.horizon.steps,
+            horizon_steps=horizon_steps,
             step_s=step_s,
             scenarios=forecast.scenarios,
             risk=forecast.risk,
             tail=1.0 - config.slo.quantile,
-            dead_time_s=limits.dead_time_s,
+            dead_time_s=dead_time_s,
             node_budget=limits.node_budget,
             limits=Constraints(
                 max_added_per_step=limits.max_added_per_step,
@@ -52,6 +72,70 @@ def foresight_policy(
             energy_budget_j=limits.energy_budget_j,
         ),
         power,
-        IntervalForecaster(make_forecaster(forecast.model, **season), config.horizon.steps),
+        IntervalForecaster(make_forecaster(forecast.model, **season), horizon_steps),
         latency,
+    )
+
+
+def live_space(
+    config: Config, most_executors: int | None, with_frequencies: bool
+) -> ConfigurationSpace:
+    """What can be chosen on a cluster. Without agents nobody sets frequencies: one remains."""
+    frequencies_khz = config.frequency.frequencies_khz
+    largest = config.executors.max
+    if most_executors is not None:
+        largest = min(largest, most_executors)
+    if largest < config.executors.min:
+        raise ValueError(
+            f"the cluster allows {largest} executors, fewer than executors.min = "
+            f"{config.executors.min}: raise spark.cores.max"
+        )
+    return ConfigurationSpace(
+        config.executors.min,
+        largest,
+        frequencies_khz if with_frequencies else frequencies_khz[-1:],
+    )
+
+
+def live_power(config: Config) -> PowerModel:
+    """Watts where the configuration knows the full power, otherwise shares of it."""
+    full_power_w = config.power.full_power_w
+    limits = config.limits
+    if full_power_w is None and (limits.power_cap_w or limits.energy_budget_j) is not None:
+        raise ValueError(
+            "limits.power_cap_w and limits.energy_budget_j need power.full_power_w on a cluster"
+        )
+    return prior_power(
+        config.executors.max,
+        config.frequency.frequencies_khz[-1],
+        1.0 if full_power_w is None else full_power_w,
+    )
+
+
+def live_policy(
+    config: Config, space: ConfigurationSpace, power: PowerModel, dead_time_s: float
+) -> Policy:
+    """The policy of the configuration, for a live cluster; `ValueError` for one that needs what
+    only the simulator measures."""
+    name, target_s = config.policy, config.slo.latency_ms / 1e3
+    if name == "foresight":
+        return foresight_policy(
+            config,
+            space,
+            target_s,
+            config.horizon.step_s,
+            power,
+            plant_latency="micro-batch",
+            learned_dead_time_s=dead_time_s,
+        )
+    if name == "peak":
+        return FixedPolicy(space.largest)
+    if name == "rule-based":
+        return RuleBasedPolicy(space, target_s)
+    if name.startswith("static-"):
+        executors = int(name.removeprefix("static-"))
+        return FixedPolicy(Configuration(executors, space.frequencies_khz[-1]))
+    raise ValueError(
+        f'policy = "{name}" needs measurements that Spark does not give; '
+        "on a cluster choose foresight, peak, static-N or rule-based"
     )

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Finds Java 17 or newer, or installs it with the package manager of the system when that is
-# allowed. Nothing needs Java yet, so a machine without it gets one sentence and goes on.
+# allowed. Only the parts on Spark need it, so a machine without it gets one sentence and goes on.
 #
 # usage: scripts/java.sh MARKER    (MARKER is a file that remembers a failed installation)
 set -eu

@@ -10,31 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from benchmarks.workloads.series import RateSeries
 from mpc.compiled import compiled
 from mpc.values import FloatArray, IntArray
 
 MILLISECONDS_PER_S = 1e3
-
-
-@dataclass(frozen=True, slots=True)
-class RateSeries:
-    """Tuples per second, constant within bins of `bin_s`."""
-
-    tuples_per_s: FloatArray
-    bin_s: float
-
-    @property
-    def duration_s(self) -> float:
-        return len(self.tuples_per_s) * self.bin_s
-
-    def scaled_to_peak(self, peak_tuples_per_s: float, over_s: float) -> "RateSeries":
-        """Scale so that the highest mean over windows of `over_s` is `peak_tuples_per_s`."""
-        bins = max(1, round(over_s / self.bin_s))
-        whole = len(self.tuples_per_s) // bins * bins
-        peak = self.tuples_per_s[:whole].reshape(-1, bins).mean(axis=1).max()
-        if peak <= 0:
-            raise ValueError("cannot scale a rate series that is zero everywhere")
-        return RateSeries(self.tuples_per_s * (peak_tuples_per_s / peak), self.bin_s)
 
 
 @dataclass(frozen=True, slots=True)

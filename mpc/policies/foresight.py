@@ -101,6 +101,7 @@ class ForesightPolicy:
         self._latency = latency
         self._routing = SteadyRouting()
         self._items_in_system = 0.0
+        self._arrivals_per_s = 0.0
         self._dead_time_steps = ceil(parameters.dead_time_s / parameters.step_s)
         self._requests: deque[int] = deque(maxlen=self._dead_time_steps)
         executors = space.executors.astype(np.float64)[:, None]
@@ -148,12 +149,17 @@ class ForesightPolicy:
     def _learn(self, measurement: Measurement) -> float:
         """Update every estimate; returns the items beyond those a healthy system holds."""
         step_s = self._parameters.step_s
-        healthy_items = (measurement.arrivals_per_s or 0.0) * self._parameters.target_latency_s
+        if measurement.arrivals_per_s is not None:
+            self._arrivals_per_s = measurement.arrivals_per_s
+        # Of the last rate that is known: in a gap rows in flight are no backlog.
+        healthy_items = self._arrivals_per_s * self._parameters.target_latency_s
         had_backlog = self._items_in_system > 2.0 * healthy_items
         self._forecaster.update(measurement.arrivals_per_s)
         if measurement.arrivals_per_s is not None and measurement.completions_per_s is not None:
             growth = (measurement.arrivals_per_s - measurement.completions_per_s) * step_s
             self._items_in_system = max(self._items_in_system + growth, 0.0)
+        if measurement.backlog_items is not None:
+            self._items_in_system = measurement.backlog_items  # counted, not summed up
         self._latency.observe(measurement, had_backlog)
         return max(self._items_in_system - 2.0 * healthy_items, 0.0)
 

@@ -5,11 +5,12 @@ from typing import Annotated
 
 import typer
 
-from runtime.cli import scenarios
+from runtime.cli import hft, scenarios
 from runtime.cli.parameters import JsonFile
 
 bench_app = typer.Typer(help="Measure and compare.", no_args_is_help=True)
 scenarios.add_to(bench_app)
+hft.add_to(bench_app)
 
 
 @bench_app.command()

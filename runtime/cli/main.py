@@ -13,7 +13,7 @@ from typing import Annotated
 import msgspec
 import typer
 
-from runtime.cli import doctor
+from runtime.cli import doctor, submit
 from runtime.cli.agent import agent_app
 from runtime.cli.bench import bench_app
 from runtime.cli.parameters import Overrides
@@ -32,6 +32,7 @@ app = typer.Typer(
 app.add_typer(agent_app, name="agent")
 app.add_typer(bench_app, name="bench")
 doctor.add_to(app)
+submit.add_to(app)
 
 
 def run(arguments: Sequence[str] | None = None) -> int:

@@ -36,6 +36,7 @@ _TABLE_TAIL = """\
 - `limits.dead_time_s` is less than `horizon.steps` * `horizon.step_s`: a plan that ends before an
   executor can serve would never ask for one.
 - `forecast.season_steps` needs a model with a season: `holt-winters` or `mixture`.
+- `agents.authority`, `agents.certificate` and `agents.key` stand together, and `https` needs them.
 - With `forecast.risk = "cvar"`, one of the `forecast.scenarios` at least is beyond `slo.quantile`.
 """
 

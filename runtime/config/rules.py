@@ -7,6 +7,7 @@ the one the user wrote, so that nobody is told to look at a default.
 from collections.abc import Iterator
 from itertools import pairwise
 
+from runtime.config.live import Agents, agent_address
 from runtime.config.schema import Config, Frequency
 from runtime.config.strict import Contradiction
 
@@ -19,6 +20,7 @@ def contradictions(config: Config) -> Iterator[Contradiction]:
     yield from _frequencies(config.frequency)
     yield from _forecast(config)
     yield from _dead_time(config)
+    yield from _agents(config.agents)
 
 
 def _executors(config: Config) -> Iterator[Contradiction]:
@@ -107,6 +109,8 @@ def _forecast(config: Config) -> Iterator[Contradiction]:
 def _dead_time(config: Config) -> Iterator[Contradiction]:
     # A plan that ends before an executor it asks for can serve never asks for one.
     dead_time_s = config.limits.dead_time_s
+    if dead_time_s is None:
+        return
     horizon_s = config.horizon.steps * config.horizon.step_s
     if dead_time_s >= horizon_s:
         yield (
@@ -125,3 +129,21 @@ def _dead_time(config: Config) -> Iterator[Contradiction]:
                 f"in horizon.steps = {config.horizon.steps}",
             ),
         )
+
+
+def _agents(agents: Agents) -> Iterator[Contradiction]:
+    names = ("authority", "certificate", "key")
+    given = [name for name in names if getattr(agents, name) is not None]
+    missing = [f"agents.{name}" for name in names if name not in given]
+    if given and missing:
+        words = f"must stand together with {' and '.join(missing)}"
+        yield tuple((("agents", name), words) for name in given)
+    addresses = [agent_address(url) for url in agents.urls]
+    for host, address in addresses:
+        if address.startswith("https:") and missing:
+            yield ((("agents", "urls"), f"must stand together with {' and '.join(missing)}"),)
+        if not host:
+            yield ((("agents", "urls"), "must name the host of a UNIX socket, HOST=unix:/PATH"),)
+    hosts = [host for host, _ in addresses]
+    for host in sorted({host for host in hosts if hosts.count(host) > 1}):
+        yield ((("agents", "urls"), f"must name one agent a host, {host} has several"),)

@@ -12,6 +12,8 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field
 
+from runtime.config.live import Agents, Journal, Power, Spark
+
 POLICY_PATTERN = (
     r"^(foresight|peak|static-[1-9][0-9]*|rule-based|spl|lat-(node|power)-(nosw|h1|h2|h3))$"
 )
@@ -199,15 +201,22 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
             extra={"unit": "steps"},
         ),
     ] = 0
-    dead_time_s: Annotated[
-        float,
-        Meta(
-            ge=0,
-            le=3600,
-            description="Time from asking for an executor until it serves.",
-            extra={"unit": "s"},
-        ),
-    ] = 0.0
+    dead_time_s: (
+        Annotated[
+            float,
+            Meta(
+                ge=0,
+                le=3600,
+                description="Time from asking for an executor until it serves.",
+                extra={
+                    "unit": "s",
+                    "absent": "learned on Spark, where the horizon follows it; none in simulations",
+                    "example": 1.5,
+                },
+            ),
+        ]
+        | None
+    ) = None
     power_cap_w: (
         Annotated[
             float,
@@ -245,9 +254,12 @@ class Latency(Struct, frozen=True, forbid_unknown_fields=True):
     """The model that predicts latency."""
 
     model: Annotated[
-        Literal["kingman", "micro-batch"],
-        Meta(description="Kingman's formula per tuple, or Spark's micro-batches."),
-    ] = "kingman"
+        Literal["auto", "kingman", "micro-batch"],
+        Meta(
+            description="Kingman's formula per tuple, Spark's micro-batches, or auto: that of what "
+            "is controlled, micro-batches on Spark and Kingman's in simulations."
+        ),
+    ] = "auto"
 
 
 class Config(Struct, frozen=True, forbid_unknown_fields=True):
@@ -261,6 +273,13 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
             extra={"allowed": POLICY_NAMES},
         ),
     ] = "foresight"
+    mode: Annotated[
+        Literal["control", "advise"],
+        Meta(
+            description="control acts on Spark and the hosts; advise decides and writes the "
+            "journal, and touches nothing."
+        ),
+    ] = "control"
     slo: Slo = Slo()
     cost: Cost = Cost()
     horizon: Horizon = Horizon()
@@ -269,6 +288,10 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     forecast: Forecast = Forecast()
     limits: Limits = Limits()
     latency: Latency = Latency()
+    spark: Spark = Spark()
+    agents: Agents = Agents()
+    power: Power = Power()
+    journal: Journal = Journal()
 
     @property
     def configurations(self) -> int:

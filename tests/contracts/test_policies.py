@@ -13,6 +13,7 @@ from forecasting.registry import make_forecaster
 from mpc.policies.fixed import FixedPolicy
 from mpc.policies.lat import LatParameters, LatPolicy
 from mpc.policies.rule_based import RuleBasedPolicy
+from mpc.policies.spark_ratio import SparkRatioPolicy
 from mpc.policies.spl import SplPolicy
 from mpc.ports import Policy
 from mpc.values import BatchSample, Configuration, ConfigurationSpace, Measurement
@@ -46,6 +47,7 @@ POLICIES: dict[str, Callable[[], Policy]] = {
     "peak": lambda: FixedPolicy(SPACE.largest),
     "rule-based": lambda: RuleBasedPolicy(SPACE, TARGET_S),
     "spl": lambda: SplPolicy(SPACE),
+    "spark-ratio": lambda: SparkRatioPolicy(SPACE, batch_interval_s=1.0, scaling_interval_s=2.0),
     "lat-node": lambda: lat("executors", 1),
     "lat-power": lambda: lat("power", 2),
     "foresight": foresight,

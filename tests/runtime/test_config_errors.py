@@ -85,7 +85,8 @@ IN_FILE = [
     (
         "zzz = 0x" + "f" * 5000,
         f"zzz = 0x{'f' * 57}…: unknown key, must be one of "
-        "policy, slo, cost, horizon, executors, frequency, forecast, limits, latency",
+        "policy, mode, slo, cost, horizon, executors, frequency, forecast, limits, latency, "
+        "spark, agents, power, journal",
     ),
     # Contradictions; the option the user wrote is blamed, never a default.
     ("[executors]\nmin = 20", "executors.min = 20: must be at most executors.max = 12"),
@@ -147,6 +148,27 @@ IN_FILE = [
     (
         'policy = "static-2"\n[executors]\nmin = 3',
         'policy = "static-2": must keep at least executors.min = 3 executors',
+    ),
+    (
+        '[agents]\nurls = ["unix:/run/a.sock"]',
+        'agents.urls = ["unix:/run/a.sock"]: must name the host of a UNIX socket, HOST=unix:/PATH',
+    ),
+    (
+        '[agents]\nurls = ["https://w1:9797"]',
+        'agents.urls = ["https://w1:9797"]: must stand together with '
+        "agents.authority and agents.certificate and agents.key",
+    ),
+    (
+        '[agents]\nkey = "c.key"',
+        'agents.key = "c.key": must stand together with agents.authority and agents.certificate',
+    ),
+    (
+        '[agents]\nurls = ["http://w1:1", "w1=unix:/a"]',
+        'agents.urls = ["http://w1:1", "w1=unix:/a"]: must name one agent a host, w1 has several',
+    ),
+    (
+        '[agents]\nurls = ["w1:9797"]',
+        'agents.urls = ["w1:9797"]: must be a list of at most 1000 texts [HOST=]https://NAME:PORT',
     ),
     # No TOML at all.
     ("[cost]\nalpha", "line 2, column 6: expected '=' after a key in a key/value pair"),

@@ -74,8 +74,9 @@ def test_a_commented_example_is_a_good_value(
     tmp_path: Path,
 ) -> None:
     name = option.key[-1]
-    # The files of [tls] stand together.
-    names = ("authority", "certificate", "key") if option.key[0] == "tls" else (name,)
+    # The files of TLS stand together.
+    together = ("authority", "certificate", "key")
+    names = together if name in together else (name,)
     text = toml()
     for each in names:
         text = text.replace(f"# {each} = ", f"{each} = ")

@@ -5,10 +5,14 @@ import pytest
 import foresight
 from benchmarks.sweep import simulate
 from runtime.config import load_config
+from runtime.spark.attach import attach
+from runtime.spark.observe import observe
 
 
 def test_the_exported_names() -> None:
-    assert foresight.__all__ == ["load_config", "simulate"]
+    assert foresight.__all__ == ["attach", "load_config", "observe", "simulate"]
+    assert foresight.attach is attach
+    assert foresight.observe is observe
     assert foresight.load_config is load_config
     assert foresight.simulate is simulate
 

@@ -146,6 +146,19 @@ def test_a_backlog_is_drained() -> None:
     assert target.executors * target.frequency_khz > 2 * 5_000.0 * 1e6 / 1e3
 
 
+def test_a_counted_backlog_is_drained_and_rows_in_flight_are_none() -> None:
+    policy, current = foresight(), Configuration(6, 1_200_000)
+    for number in range(1, 10):
+        policy.decide(step(5_000.0, current, number))
+    calm = policy.decide(replace(step(5_000.0, current, 10), backlog_items=5.0)).target
+    # Between two batches nothing is measured, and what is in flight does not look like a backlog.
+    gap = Measurement(11, 11.0, requested=calm, observed=calm, backlog_items=5.0)
+    assert policy.decide(gap).target == calm
+    counted = replace(step(5_000.0, calm, 12), backlog_items=4_000.0)
+    target = policy.decide(counted).target
+    assert target.executors * target.frequency_khz > calm.executors * calm.frequency_khz
+
+
 def test_the_power_cap_holds() -> None:
     capped = settle(foresight("limits.power_cap_w=12", "cost.alpha=10"), 9_000.0)
     assert float(ProportionalPower().power_w(capped.executors, capped.frequency_khz)) <= 12

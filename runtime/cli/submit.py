@@ -1,0 +1,55 @@
+"""`foresight submit`: run a PySpark application under control."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from runtime.cli.parameters import Overrides
+
+
+def add_to(app: typer.Typer) -> None:
+    """Register the command of this file."""
+    # What follows the application is the application's, options too.
+    app.command(context_settings={"allow_interspersed_args": False})(submit)
+
+
+def submit(
+    application: Annotated[Path, typer.Argument(metavar="APP", help="A PySpark script.")],
+    arguments: Annotated[
+        list[str] | None, typer.Argument(metavar="[ARGS]...", help="Arguments of the application.")
+    ] = None,
+    config_file: Annotated[
+        Path | None,
+        typer.Option("--config", metavar="FILE", help="Configuration; defaults without it."),
+    ] = None,
+    overrides: Overrides = None,
+    master: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Cluster, unless the application names one."),
+    ] = None,
+    conf: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=VALUE", help="Spark option, as for spark-submit (repeatable)."),
+    ] = None,
+) -> None:
+    """Run an unmodified PySpark application with Foresight in charge of its executors.
+
+    Options of Spark that make scaling fast are added unless they are set. The exit code is the
+    application's; 2 if it cannot be controlled.
+    """
+    from runtime.config import load_config
+    from runtime.spark.submit import run_application
+
+    config = load_config(config_file, overrides or ())
+    options = dict(_option(text) for text in conf or ())
+    code = run_application(application, arguments or (), config, master, options)
+    if code:
+        raise typer.Exit(code)
+
+
+def _option(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        raise typer.BadParameter(f"{text!r} must be written KEY=VALUE", param_hint="'--conf'")
+    return key, value

@@ -1,0 +1,88 @@
+"""The last word on a decision before it is applied; pure, like the policies it watches.
+
+A policy may be wrong, its data old, the cluster small. Whatever it asks for, the bounds are kept,
+nothing is scaled in without a fresh measurement, executors that would find no task are not asked
+for, and those that brought nothing are given back.
+"""
+
+from dataclasses import dataclass
+
+from mpc.values import Configuration, ConfigurationSpace, Decision, Measurement
+from runtime.control.effect import ScaleOutTrial
+from runtime.control.events import ControlEvent, EventKind
+
+
+@dataclass(frozen=True, slots=True)
+class Guarded:
+    """What may be applied, and what was held back."""
+
+    target: Configuration
+    events: tuple[ControlEvent, ...]
+
+
+class Guards:
+    def __init__(self, space: ConfigurationSpace, target_latency_s: float) -> None:
+        self._space = space
+        self._target_latency_s = target_latency_s
+        self._trial = ScaleOutTrial(target_latency_s)
+
+    def check(
+        self, measurement: Measurement, decision: Decision, useful_executors: int | None
+    ) -> Guarded:
+        """`useful_executors`: how many find a task in a batch; None where nobody knows."""
+        current = measurement.requested
+        events: list[ControlEvent] = []
+        target = self._within_bounds(decision.target, events)
+        target = self._effective(measurement, target, events)
+        if useful_executors is not None and target.executors > current.executors:
+            allowed = max(useful_executors, current.executors, self._space.min_executors)
+            if target.executors > allowed:
+                detail = f"{target.executors} wanted, a batch has tasks for {useful_executors}"
+                events.append(ControlEvent(EventKind.HELD_USEFUL_TASKS, detail))
+                target = Configuration(allowed, target.frequency_khz)
+        if measurement.arrivals_per_s is None:
+            target = _not_less(target, current, events)
+        self._trial.requested(current, target)
+        if self._at_maximum(measurement, target):
+            detail = f"latency {measurement.latency_s:.3g} s above {self._target_latency_s:.3g} s"
+            events.append(ControlEvent(EventKind.AT_MAXIMUM, detail))
+        return Guarded(target, tuple(events))
+
+    def _within_bounds(self, target: Configuration, events: list[ControlEvent]) -> Configuration:
+        space = self._space
+        nearest = space.at(
+            space.executor_index(target.executors), space.frequency_index(target.frequency_khz)
+        )
+        if nearest != target:
+            detail = f"{target.executors} executors at {target.frequency_khz} kHz wanted"
+            events.append(ControlEvent(EventKind.OUT_OF_BOUNDS, detail))
+        return nearest
+
+    def _effective(
+        self, measurement: Measurement, target: Configuration, events: list[ControlEvent]
+    ) -> Configuration:
+        verdict = self._trial.observe(measurement)
+        if verdict.ceiling is None or target.executors <= verdict.ceiling:
+            return target
+        kind = EventKind.INEFFECTIVE_SCALE_OUT if verdict.found else EventKind.HELD_INEFFECTIVE
+        detail = f"{target.executors} wanted, more than {verdict.ceiling} brought nothing"
+        events.append(ControlEvent(kind, detail))
+        return Configuration(max(verdict.ceiling, self._space.min_executors), target.frequency_khz)
+
+    def _at_maximum(self, measurement: Measurement, target: Configuration) -> bool:
+        latency_s = measurement.latency_s
+        broken = latency_s is not None and latency_s > self._target_latency_s
+        return broken and target == self._space.largest
+
+
+def _not_less(
+    target: Configuration, current: Configuration, events: list[ControlEvent]
+) -> Configuration:
+    """Neither fewer executors nor a lower frequency than now."""
+    held = Configuration(
+        max(target.executors, current.executors), max(target.frequency_khz, current.frequency_khz)
+    )
+    if held != target:
+        detail = f"{target.executors} executors at {target.frequency_khz} kHz wanted"
+        events.append(ControlEvent(EventKind.HELD_STALE_MEASUREMENT, detail))
+    return held

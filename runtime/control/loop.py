@@ -1,0 +1,148 @@
+"""The control loop of a live application: one daemon thread that never disturbs it.
+
+It runs `mpc.loop.control` on the live ports and writes the journal. When it stops, executors stay
+as they are and the hosts are released.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, Self
+
+from mpc.loop import ControlStep, control
+from runtime.control.actuator import ClusterActuator
+from runtime.control.events import ControlEvent, EventKind, changes
+from runtime.control.journal import Journal, StartUpSamples, StepRecord
+from runtime.control.safe import EventLog, GuardedPolicy, SafeActuator, SafeSensor, StepClock
+
+JOIN_S = 10.0
+"""A step that hangs in the JVM must not keep the application from ending."""
+
+_log = logging.getLogger("foresight")
+_WORRYING = {EventKind.STEP_FAILED, EventKind.JOURNAL_UNAVAILABLE}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopParts:
+    """What a loop runs on; `runtime.spark.attach` puts it together."""
+
+    mode: Literal["control", "advise"]
+    sensor: SafeSensor
+    policy: GuardedPolicy
+    actuator: ClusterActuator
+    clock: StepClock
+    stop: threading.Event
+    events: EventLog
+    journal: Journal
+    dead_time_s: Callable[[], float]
+    """What the policy plans with."""
+    start_up: Callable[[], StartUpSamples]
+    queries: Callable[[], tuple[dict[str, object], ...]]
+    on_step: Callable[[StepRecord], None] | None = None
+    wall_s: Callable[[], float] = time.time
+
+
+class Controller:
+    """A running control loop. Use as a context manager, or call `stop`."""
+
+    def __init__(self, parts: LoopParts) -> None:
+        self._parts = parts
+        self._thread = threading.Thread(target=self._run, name="foresight-control", daemon=True)
+        self._release_lock = threading.Lock()
+        self._released = False
+        self._last: StepRecord | None = None
+        self._last_worry: ControlEvent | None = None
+
+    @property
+    def last(self) -> StepRecord | None:
+        """The last finished step."""
+        return self._last
+
+    @property
+    def running(self) -> bool:
+        return self._thread.is_alive()
+
+    def start(self) -> Self:
+        self._thread.start()
+        return self
+
+    def stop(self) -> None:
+        """Idempotent. Executors stay as they are, the agents are released."""
+        self._parts.stop.set()
+        if self._thread.is_alive() and threading.current_thread() is not self._thread:
+            self._thread.join(JOIN_S)
+        self._release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def _run(self) -> None:
+        parts = self._parts
+        actuator = SafeActuator(parts.actuator, parts.events)
+        try:
+            for step in control(parts.policy, parts.sensor, actuator, parts.clock):
+                try:
+                    self._record(step)
+                except Exception as error:
+                    parts.events.failed("record", error)
+        except Exception:
+            # Every port is safe, so this is a mistake of the loop itself.
+            _log.exception("the control loop ended; executors stay as they are")
+        finally:
+            self._release()
+
+    def _record(self, step: ControlStep) -> None:
+        parts = self._parts
+        measurement, target = step.measurement, step.decision.target
+        if parts.mode == "advise":
+            for event in changes(measurement.requested, target):
+                parts.events.add(EventKind.ADVISED, event.detail)
+        else:
+            parts.events.extend(changes(measurement.requested, step.applied.requested))
+        record = StepRecord(
+            at_s=parts.wall_s(),
+            mode=parts.mode,
+            measurement=measurement,
+            decision=parts.policy.decided or step.decision,
+            target=target,
+            applied=step.applied,
+            dead_time_s=parts.dead_time_s(),
+            useful_executors=parts.policy.useful_executors,
+            took_s=parts.clock.since_due_s(),
+            events=parts.events.drain(),
+            queries=parts.queries(),
+            start_up=parts.start_up(),
+        )
+        self._last = record
+        try:
+            parts.journal.append(record)
+        except OSError as error:
+            # Told with the next line that can be written.
+            parts.events.add(EventKind.JOURNAL_UNAVAILABLE, str(error))
+        self._tell(record)
+        if parts.on_step is not None:
+            parts.on_step(record)
+
+    def _tell(self, record: StepRecord) -> None:
+        for event in record.events:
+            if event.kind not in _WORRYING:
+                _log.info("%s: %s", event.kind, event.detail)
+            elif event != self._last_worry:  # once, not at every step
+                self._last_worry = event
+                _log.warning("%s: %s", event.kind, event.detail)
+
+    def _release(self) -> None:
+        with self._release_lock:
+            if self._released:
+                return
+            self._released = True
+            try:
+                self._parts.actuator.close()
+            except Exception:
+                _log.exception("agents were not released; their leases end by themselves")
+            self._parts.journal.close()

@@ -1,0 +1,94 @@
+"""Turns the counters of an agent into power and into CPU times that never fall.
+
+Pure: reports in, figures out. Counters of two starts of an agent are never subtracted.
+"""
+
+from dataclasses import dataclass
+from typing import get_args
+
+from mpc.values import PowerSource
+from runtime.agent.messages import EnergyReport, ExecutorReport, ExecutorsReport
+from runtime.fleet.state import ExecutorUse
+
+_UJ_PER_MS_PER_W = 1000.0
+_MS_PER_S = 1000.0
+_LONGEST_ABSENCE = 100
+"""Reports without an executor after which it is forgotten."""
+_SOURCES: dict[str, PowerSource] = {source: source for source in get_args(PowerSource)}
+
+
+class PowerGauge:
+    """The mean power between the last two readings of an energy counter."""
+
+    def __init__(self, stale_s: float) -> None:
+        """A power is given for this long if the counter stands still: its meter may have failed."""
+        self._stale_s = stale_s
+        self._last: EnergyReport | None = None
+        self._moved_at_s = 0.0
+        self.power_w: float | None = None
+        self.source: PowerSource | None = None
+
+    def take(self, report: EnergyReport, now_s: float) -> None:
+        last, total_uj = self._last, report.total_uj
+        self.source = _SOURCES.get(report.source)
+        if total_uj is None or self.source is None:
+            self.forget()
+        elif last is None or last.total_uj is None or not _continues(last, report):
+            self._last, self._moved_at_s, self.power_w = report, now_s, None
+        elif report.at_ms > last.at_ms:
+            gained_uj = total_uj - last.total_uj
+            self.power_w = gained_uj / (report.at_ms - last.at_ms) / _UJ_PER_MS_PER_W
+            self._last, self._moved_at_s = report, now_s
+        elif now_s - self._moved_at_s > self._stale_s:
+            self.power_w = None
+
+    def forget(self) -> None:
+        self._last = self.power_w = self.source = None
+
+
+def _continues(last: EnergyReport, report: EnergyReport) -> bool:
+    same_counter = (last.boot_id, last.started_ms, last.source) == (
+        report.boot_id,
+        report.started_ms,
+        report.source,
+    )
+    if not same_counter or last.total_uj is None or report.total_uj is None:
+        return False
+    return report.at_ms >= last.at_ms and report.total_uj >= last.total_uj
+
+
+@dataclass(slots=True)
+class _Counter:
+    last_ms: int = 0
+    carried_ms: int = 0
+    """Of earlier starts of the agent."""
+    absent: int = 0
+
+
+class CpuCounters:
+    """CPU times of executors since they were first seen.
+
+    An emulated host counts from its own start; when its agent restarts, what was counted before is
+    carried over.
+    """
+
+    def __init__(self) -> None:
+        self._counters: dict[tuple[str, str, int], _Counter] = {}
+
+    def take(self, report: ExecutorsReport) -> tuple[ExecutorUse, ...]:
+        for key, counter in list(self._counters.items()):
+            counter.absent += 1
+            if counter.absent > _LONGEST_ABSENCE:
+                del self._counters[key]
+        return tuple(self._use(executor) for executor in report.executors)
+
+    def _use(self, executor: ExecutorReport) -> ExecutorUse:
+        # With its pid: an executor that crashed may come back under its old id.
+        key = (executor.application, executor.executor_id, executor.pid)
+        counter = self._counters.setdefault(key, _Counter())
+        if executor.cpu_ms < counter.last_ms:
+            counter.carried_ms += counter.last_ms
+        counter.last_ms = executor.cpu_ms
+        counter.absent = 0
+        cpu_s = (counter.carried_ms + executor.cpu_ms) / _MS_PER_S
+        return ExecutorUse(executor.application, executor.executor_id, executor.cores, cpu_s)

@@ -1,0 +1,90 @@
+"""What the sensor has to say about one step: each query, and what happened.
+
+Values only; the sum of the queries is the `Measurement`. They go to the journal beside it.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from mpc.values import LatencyKind
+
+ArrivalsKind = Literal["source", "input"]
+"""source: growth of the newest offset at the source, also true when the query lags behind.
+input: rows the query took, which hides those it has not come to yet."""
+
+Activity = Literal["fresh", "idle", "waiting", "stale"]
+"""fresh: at least one trigger has ended since the last step. idle: everything that arrived is done.
+waiting: a batch runs, or the next trigger is not due. stale: a batch has run for suspiciously
+long, or the query cannot be read."""
+
+EventKind = Literal[
+    "query-started",
+    "query-stopped",
+    "query-failed",
+    "query-stale",
+    "query-recovered",
+    "session-unreadable",
+    "session-recovered",
+    "hosts-unreadable",
+    "hosts-recovered",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class BatchTimes:
+    """A batch that ended; times in seconds since 1970."""
+
+    rows: int
+    started_s: float
+    duration_s: float
+
+    @property
+    def finished_s(self) -> float:
+        return self.started_s + self.duration_s
+
+
+@dataclass(frozen=True, slots=True)
+class QueryReading:
+    """One query over one step. None: not known in this step."""
+
+    query: str
+    """Its name, or its run id where it has none."""
+    activity: Activity
+    arrivals_per_s: float | None = None
+    arrivals_kind: ArrivalsKind = "input"
+    arrivals_span_s: float | None = None
+    """The time that rate is over; longer than a step where batches are."""
+    completions_per_s: float | None = None
+    completed_rows: int = 0
+    """In the batches that ended in this step."""
+    waiting_rows: float | None = None
+    """At the source, in no batch yet; None where the source does not tell."""
+    backlog_rows: float | None = None
+    """Arrived and without a result: those that wait, and those of the batch that runs."""
+    latency_s: float | None = None
+    """Mean over rows, from their event time or estimated arrival to the commit of their batch."""
+    longest_latency_s: float | None = None
+    latency_kind: LatencyKind | None = None
+    batches: tuple[BatchTimes, ...] = ()
+
+    @property
+    def mean_duration_s(self) -> float:
+        """How long the batch of a row took, over the rows of this step."""
+        rows = sum(batch.rows for batch in self.batches)
+        total_s = sum(batch.rows * batch.duration_s for batch in self.batches)
+        return total_s / rows if rows else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class SensorEvent:
+    kind: EventKind
+    detail: str
+    query: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SensorReport:
+    """Beside the measurement of the same step."""
+
+    queries: tuple[QueryReading, ...] = ()
+    events: tuple[SensorEvent, ...] = ()

@@ -1,0 +1,74 @@
+"""One small standalone cluster and one driver for all tests on Spark.
+
+A JVM has one SparkContext, so the tests of a session share `spark`. A test that needs another
+driver runs it as a process of its own on `spark_cluster.master_url`, with one executor.
+"""
+
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from runtime.spark.cluster import LocalCluster, WorkerHost, why_unavailable
+from runtime.spark.options import SCALING_OPTIONS
+from runtime.spark.scheduler import Scheduler
+
+MOST_EXECUTORS = 3
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "spark: starts a Spark cluster; slow")
+
+
+@pytest.fixture(scope="session")
+def spark_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
+    """Two hosts with two cores each; more than the machine may have, which is fine here."""
+    missing = why_unavailable()
+    if missing is not None:
+        pytest.skip(missing)
+    hosts = [WorkerHost(f"127.0.0.{last}", cores=2, memory_mb=1536) for last in (2, 3)]
+    with LocalCluster(hosts, tmp_path_factory.mktemp("cluster")) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="session")
+def spark(
+    spark_cluster: LocalCluster, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[SparkSession]:
+    """A driver with one executor that may have up to MOST_EXECUTORS; the rest of the cluster is
+    left to other drivers."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYSPARK_PYTHON", sys.executable)
+        patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+        session = driver_session(spark_cluster.master_url, tmp_path_factory.mktemp("driver"))
+        try:
+            yield session
+        finally:
+            with warnings.catch_warnings():
+                # The gateway's sockets are left to the garbage collector.
+                warnings.simplefilter("ignore", ResourceWarning)
+                session.stop()
+
+
+def driver_session(master_url: str, folder: Path) -> SparkSession:
+    builder = SparkSession.builder.master(master_url).appName("foresight-tests")
+    options = {
+        **SCALING_OPTIONS,
+        "spark.executor.cores": "1",
+        "spark.executor.memory": "512m",
+        "spark.driver.memory": "512m",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.ui.enabled": "false",
+        "spark.cores.max": str(MOST_EXECUTORS),
+        "spark.sql.shuffle.partitions": "3",
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+    }
+    for key, value in options.items():
+        builder = builder.config(key, value)
+    session = builder.getOrCreate()
+    Scheduler(session).start_with(1)
+    return session

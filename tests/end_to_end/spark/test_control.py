@@ -1,0 +1,193 @@
+"""The control loop on a live application: executors follow it, hosts follow it, advice does not."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as sql
+
+from mpc.ports import Policy
+from mpc.values import Configuration, ConfigurationSpace, Decision, Measurement
+from runtime.agent.messages import Status
+from runtime.build import live_policy, live_power, live_space
+from runtime.config import Config, load_config
+from runtime.control.events import EventKind
+from runtime.control.journal import StepRecord, read
+from runtime.control.loop import Controller
+from runtime.control.resume import gap
+from runtime.fleet.local import LocalHosts
+from runtime.spark.attach import attach
+from runtime.spark.scaling import ExecutorScaler
+from runtime.spark.scheduler import ScalingRefused, Scheduler
+
+pytestmark = pytest.mark.spark
+
+PATIENCE_S = 120.0
+
+
+@pytest.fixture
+def query(spark: SparkSession) -> Iterator[None]:
+    """Something to control, with one executor before and afterwards."""
+    one_executor(spark)
+    rows = spark.readStream.format("rate").option("rowsPerSecond", 200).load()
+    counts = rows.groupBy((sql.col("value") % 3).alias("key")).count()
+    running = counts.writeStream.format("noop").outputMode("update").queryName("controlled").start()
+    try:
+        yield
+    finally:
+        running.stop()
+        one_executor(spark)
+
+
+def one_executor(spark: SparkSession) -> None:
+    """By hand: without a query nothing is measured, and so nothing is scaled in."""
+    scaler = ExecutorScaler(Scheduler(spark), time.monotonic)
+    state = scaler.request(1)
+    deadline_s = time.monotonic() + PATIENCE_S
+    while (len(state.executors), state.requested) != (1, 1):
+        assert time.monotonic() < deadline_s, state
+        time.sleep(0.2)
+        state = scaler.reconcile()
+
+
+def config(folder: Path, *options: str) -> Config:
+    return load_config(None, ["executors.max=3", f'journal.folder="{folder}"', *options])
+
+
+def until(controller: Controller, holds: Callable[[StepRecord], bool]) -> StepRecord:
+    """The first finished step for which it holds."""
+    deadline_s = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline_s:
+        assert controller.running
+        last = controller.last
+        if last is not None and holds(last):
+            return last
+        time.sleep(0.1)
+    raise AssertionError(f"not within {PATIENCE_S:.0f} s; last {controller.last}")
+
+
+def runs(executors: int) -> Callable[[StepRecord], bool]:
+    def holds(step: StepRecord) -> bool:
+        applied = step.applied
+        return applied.requested.executors == applied.observed.executors == executors
+
+    return holds
+
+
+def kinds(records: list[StepRecord]) -> set[EventKind]:
+    return {event.kind for record in records for event in record.events}
+
+
+def journaled(folder: Path) -> list[StepRecord]:
+    return list(read(folder / "foresight-tests"))
+
+
+class Resting:
+    """A policy that gives way to one executor when it is told to."""
+
+    def __init__(self, policy: Policy, rest: threading.Event) -> None:
+        self._policy = policy
+        self._rest = rest
+
+    def decide(self, measurement: Measurement) -> Decision:
+        decision = self._policy.decide(measurement)
+        if not self._rest.is_set():
+            return decision
+        return Decision(Configuration(1, decision.target.frequency_khz), "rest")
+
+
+def test_executors_follow_and_a_second_controller_continues(
+    spark: SparkSession, query: None, tmp_path: Path
+) -> None:
+    with attach(spark, config(tmp_path, "policy=static-2")) as controller:
+        until(controller, runs(2))
+        with pytest.raises(ScalingRefused, match="in use by another controller"):
+            attach(spark, config(tmp_path))
+    first = journaled(tmp_path)
+    assert first[-1].applied.requested.executors == 2
+    settings = config(tmp_path, "limits.dead_time_s=1")
+    rest = threading.Event()
+
+    def make(space: ConfigurationSpace, dead_time_s: float) -> Policy:
+        return Resting(live_policy(settings, space, live_power(settings), dead_time_s), rest)
+
+    with attach(spark, settings, make_policy=make) as controller:
+        until(controller, lambda step: step.decision.plan is not None)
+        # Executors on their way would come after the end of the test.
+        rest.set()
+        until(controller, runs(1))
+    second = [
+        record for record in journaled(tmp_path)[len(first) :] if record.decision.reason != "rest"
+    ]
+    assert EventKind.RESUMED in kinds(second)
+    assert second[0].measurement.step > first[-1].measurement.step
+    fresh = [record.measurement for record in second if record.measurement.arrivals_per_s]
+    assert fresh
+    assert all(measurement.batches for measurement in fresh)
+    assert all(reading["query"] == "controlled" for reading in second[-1].queries)
+
+    # What was decided can be decided again from the journal alone.
+    space = live_space(settings, 3, with_frequencies=False)
+    policy = live_policy(settings, space, live_power(settings), 1.0)
+    missed = second[0].measurement.step - first[-1].measurement.step - 1
+    back_s = first[-1].at_s + (missed + 1.5) * settings.horizon.step_s
+    for measurement in (
+        *(record.measurement for record in first),
+        *gap(first[-1], back_s, settings.horizon.step_s),
+    ):
+        policy.decide(measurement)
+    again = [policy.decide(record.measurement).target for record in second]
+    assert again == [record.decision.target for record in second]
+
+
+def test_advice_touches_nothing(spark: SparkSession, query: None, tmp_path: Path) -> None:
+    before = {info.executor_id for info in Scheduler(spark).executors()}
+    with attach(spark, config(tmp_path, "policy=peak", "mode=advise")) as controller:
+        until(controller, lambda step: step.measurement.step >= 3)
+    records = journaled(tmp_path)
+    assert {record.target.executors for record in records} == {3}
+    assert EventKind.ADVISED in kinds(records)
+    assert {info.executor_id for info in Scheduler(spark).executors()} == before
+
+
+def test_frequencies_reach_the_hosts_and_go_back(
+    spark: SparkSession, query: None, tmp_path: Path
+) -> None:
+    class Slow:
+        def decide(self, measurement: Measurement) -> Decision:
+            return Decision(Configuration(1, 1_500_000), "slow")
+
+    names = ("127.0.0.2", "127.0.0.3")
+    with LocalHosts(names) as hosts:
+        urls = [f'"{name}=unix:{make().where}"' for name, make in hosts.agents.items()]
+        settings = config(tmp_path, f"agents.urls=[{', '.join(urls)}]")
+        with attach(spark, settings, make_policy=lambda space, dead_s: Slow()) as controller:
+            step = until(
+                controller,
+                lambda step: (
+                    step.applied.requested == step.applied.observed
+                    and step.applied.observed == Configuration(1, 1_500_000)
+                    and step.measurement.power_w is not None
+                    and step.measurement.arrivals_per_s is not None
+                ),
+            )
+            assert step.measurement.power_source == "emulated"
+            busy = {info.host for info in Scheduler(spark).executors()}
+            wanted = {name: 1_500_000 if name in busy else 1_200_000 for name in names}
+            until(
+                controller,
+                lambda step: all(
+                    {policy.effective_khz for policy in status(hosts, name).policies} == {khz}
+                    for name, khz in wanted.items()
+                ),
+            )
+        for name in names:
+            assert status(hosts, name).holder is None
+
+
+def status(hosts: LocalHosts, name: str) -> Status:
+    with hosts.agents[name]() as client:
+        return client.status()

@@ -1,0 +1,174 @@
+"""Whatever a policy asks for, the guards keep their promises."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mpc.values import BatchSample, Configuration, ConfigurationSpace, Decision, Measurement
+from runtime.control.effect import FIRST_CEILING_STEPS
+from runtime.control.events import EventKind
+from runtime.control.guards import Guarded, Guards
+
+SPACE = ConfigurationSpace(2, 8, (1_000_000, 1_500_000, 2_000_000))
+TARGET_S = 1.0
+
+configurations = st.builds(
+    Configuration, st.integers(-3, 20), st.sampled_from((500_000, 1_000_000, 1_400_000, 9_000_000))
+)
+inside = st.builds(Configuration, st.integers(2, 8), st.sampled_from(SPACE.frequencies_khz))
+
+
+def measured(
+    current: Configuration,
+    arrivals_per_s: float | None = 100.0,
+    latency_s: float | None = 0.5,
+    batches: tuple[BatchSample, ...] = (),
+) -> Measurement:
+    return Measurement(
+        0,
+        0.0,
+        current,
+        current,
+        arrivals_per_s=arrivals_per_s,
+        latency_s=latency_s,
+        batches=batches,
+    )
+
+
+def kinds(guarded: Guarded) -> list[EventKind]:
+    return [event.kind for event in guarded.events]
+
+
+@given(st.lists(st.tuples(inside, configurations, st.booleans(), st.none() | st.integers(1, 9))))
+def test_promises_over_any_history(
+    steps: list[tuple[Configuration, Configuration, bool, int | None]],
+) -> None:
+    guards = Guards(SPACE, TARGET_S)
+    for current, wanted, fresh, useful in steps:
+        batch = BatchSample(100, 1.0, current)
+        guarded = guards.check(
+            measured(current, 100.0 if fresh else None, 2.0, (batch,) * 3),
+            Decision(wanted, "any"),
+            useful,
+        )
+        target = guarded.target
+        assert 2 <= target.executors <= 8
+        assert target.frequency_khz in SPACE.frequencies_khz
+        if not fresh:
+            assert target.executors >= current.executors
+            assert target.frequency_khz >= current.frequency_khz
+        if useful is not None:
+            assert target.executors <= max(useful, current.executors, 2)
+
+
+def test_a_good_decision_passes_unchanged() -> None:
+    wanted = Configuration(5, 1_500_000)
+    guarded = Guards(SPACE, TARGET_S).check(
+        measured(Configuration(4, 2_000_000)), Decision(wanted, "plan"), useful_executors=8
+    )
+    assert guarded == Guarded(wanted, ())
+
+
+def test_stale_measurements_may_still_scale_out() -> None:
+    guarded = Guards(SPACE, TARGET_S).check(
+        measured(Configuration(4, 2_000_000), arrivals_per_s=None),
+        Decision(Configuration(6, 1_000_000), "plan"),
+        None,
+    )
+    assert guarded.target == Configuration(6, 2_000_000)
+    assert kinds(guarded) == [EventKind.HELD_STALE_MEASUREMENT]
+
+
+def test_executors_without_tasks_are_not_asked_for() -> None:
+    guards = Guards(SPACE, TARGET_S)
+    wanted = Decision(Configuration(8, 2_000_000), "plan")
+    guarded = guards.check(measured(Configuration(2, 2_000_000)), wanted, useful_executors=3)
+    assert guarded.target.executors == 3
+    assert kinds(guarded) == [EventKind.HELD_USEFUL_TASKS]
+    # Those that run are left alone: fewer tasks may be the matter of one batch.
+    guarded = guards.check(measured(Configuration(5, 2_000_000)), wanted, useful_executors=3)
+    assert guarded.target.executors == 5
+
+
+def test_the_end_of_what_there_is_is_told() -> None:
+    guards = Guards(SPACE, TARGET_S)
+    most = Decision(SPACE.largest, "plan")
+    assert kinds(guards.check(measured(SPACE.largest, latency_s=3.0), most, None)) == [
+        EventKind.AT_MAXIMUM
+    ]
+    assert kinds(guards.check(measured(SPACE.largest, latency_s=0.3), most, None)) == []
+
+
+class Overload:
+    """A target that stays broken, and batches whose speed depends on the executors as told."""
+
+    def __init__(self, rows_per_s: dict[int, float]) -> None:
+        self.guards = Guards(SPACE, TARGET_S)
+        self.rows_per_s = rows_per_s
+        self.current = Configuration(2, 2_000_000)
+
+    def step(self, wanted: int, latency_s: float = 5.0) -> Guarded:
+        batch = BatchSample(1000, 1000 / self.rows_per_s[self.current.executors], self.current)
+        guarded = self.guards.check(
+            measured(self.current, latency_s=latency_s, batches=(batch, batch)),
+            Decision(Configuration(wanted, 2_000_000), "more"),
+            None,
+        )
+        self.current = guarded.target
+        return guarded
+
+
+def test_a_scale_out_that_brought_nothing_is_undone_and_not_repeated_for_a_while() -> None:
+    plant = Overload({2: 500.0, 4: 505.0})
+    told = [kinds(plant.step(2)) for _ in range(4)]
+    assert told == [[]] * 4
+    history = [(kinds(plant.step(4)), plant.current.executors) for _ in range(80)]
+    found = history.index(([EventKind.INEFFECTIVE_SCALE_OUT], 2))
+    assert found < 6
+    held = history[found + 1 : found + FIRST_CEILING_STEPS]
+    assert all(step == ([EventKind.HELD_INEFFECTIVE], 2) for step in held)
+    assert history[found + FIRST_CEILING_STEPS][1] == 4, "tried again later"
+
+
+def test_a_second_failure_is_remembered_longer() -> None:
+    plant = Overload({2: 500.0, 4: 505.0})
+    for _ in range(4):
+        plant.step(2)
+    undone = [
+        step
+        for step in range(4 * FIRST_CEILING_STEPS)
+        if EventKind.INEFFECTIVE_SCALE_OUT in kinds(plant.step(4))
+    ]
+    assert len(undone) == 2 or undone[2] - undone[1] > undone[1] - undone[0]
+    assert len(undone) >= 2
+
+
+def test_a_scale_out_that_helps_stays() -> None:
+    plant = Overload({2: 500.0, 4: 900.0})
+    for _ in range(4):
+        plant.step(2)
+    assert all(kinds(plant.step(4)) == [] for _ in range(30))
+    assert plant.current.executors == 4
+
+
+def test_a_higher_frequency_is_no_merit_of_the_executors() -> None:
+    """The speed doubled with the clock alone: four executors do what two did."""
+    guards = Guards(SPACE, TARGET_S)
+    slow, fast = Configuration(2, 1_000_000), Configuration(4, 2_000_000)
+    for current in [slow] * 4 + [fast] * 10:
+        rate = current.frequency_khz / 2_000
+        batch = BatchSample(1000, 1000 / rate, current)
+        guarded = guards.check(
+            measured(current, latency_s=5.0, batches=(batch, batch)), Decision(fast, "more"), None
+        )
+        if EventKind.INEFFECTIVE_SCALE_OUT in kinds(guarded):
+            assert guarded.target == Configuration(2, 2_000_000)
+            return
+    raise AssertionError("not noticed")
+
+
+def test_a_scale_out_in_time_is_not_judged() -> None:
+    """The target holds throughout, so nothing tells what the executors would have brought."""
+    plant = Overload({2: 500.0, 4: 500.0})
+    for _ in range(4):
+        plant.step(2, latency_s=0.5)
+    assert all(kinds(plant.step(4, latency_s=0.5)) == [] for _ in range(30))
