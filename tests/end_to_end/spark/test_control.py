@@ -115,7 +115,8 @@ def test_executors_follow_and_a_second_controller_continues(
         return Resting(live_policy(settings, space, live_power(settings), dead_time_s), rest)
 
     with attach(spark, settings, make_policy=make) as controller:
-        until(controller, lambda step: step.decision.plan is not None)
+        # What it learned before allows a plan at once; a measurement of its own takes a batch.
+        until(controller, lambda step: bool(step.decision.plan and step.measurement.arrivals_per_s))
         # Executors on their way would come after the end of the test.
         rest.set()
         until(controller, runs(1))
