@@ -4,7 +4,7 @@ from benchmarks.dvfs_bench import MAX_KHZ, DvfsRow, measure
 from energy.emulation.dvfs.choose import BACKENDS
 from energy.emulation.dvfs.contract import Backend
 
-ATTEMPTS = 4
+ATTEMPTS = 6
 
 
 def agrees(row: DvfsRow) -> bool:
