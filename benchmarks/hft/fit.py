@@ -10,7 +10,6 @@ mapped to [-1, 1] and price to deviations of about 1 before the fit, which chang
 and saves iterations. A side with fewer points than coefficients gets a lower degree.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -86,10 +85,6 @@ def predict(window: Records, options: FitOptions) -> Prediction:
         fitted = fit(points, options.degree) if len(points.interval) else None
         prices.append(None if fitted is None else fitted.at(target))
     return Prediction(bid=prices[0], ask=prices[1])
-
-
-def predict_all(windows: Iterable[Records], options: FitOptions) -> tuple[Prediction, ...]:
-    return tuple(predict(window, options) for window in windows)
 
 
 def aggregate(interval: IntArray, price: FloatArray) -> Points:

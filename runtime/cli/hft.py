@@ -1,4 +1,4 @@
-"""`foresight bench hft`: policies in charge of the trading pipeline on a real Spark cluster."""
+"""`foresight bench hft | quotes`: the trading pipeline on a real Spark cluster, and its source."""
 
 from typing import Annotated, Any
 
@@ -8,8 +8,9 @@ from runtime.cli.parameters import JsonFile, Overrides
 
 
 def add_to(bench_app: typer.Typer) -> None:
-    """Register the command of this file."""
+    """Register the commands of this file."""
     bench_app.command()(hft)
+    bench_app.command()(quotes)
 
 
 def hft(
@@ -53,6 +54,20 @@ def hft(
         )
     rows = [run.row for run in comparison.runs]
     show(Results("hft", "spark", rows), json_file)
+
+
+def quotes(json_file: JsonFile = None) -> None:
+    """Quotes/s that the source of the trading pipeline alone delivers to Spark."""
+    from benchmarks.hft.source_bench import source_rows
+    from runtime.cli.output import Results, activity, show
+    from runtime.spark.cluster import why_unavailable
+
+    missing = why_unavailable()
+    if missing is not None:
+        raise OSError(missing)
+    with activity("quotes") as begin:
+        rows = source_rows(begin)
+    show(Results("quotes", "spark", rows), json_file)
 
 
 def _line(policy: str, step: dict[str, Any]) -> str:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.hft.fit import FitOptions, Points, aggregate, fit, predict, predict_all
+from benchmarks.hft.fit import FitOptions, Points, aggregate, fit, predict
 from benchmarks.hft.records import HELD, Records
 from mpc.values import FloatArray
 
@@ -79,8 +79,7 @@ def test_the_prediction_is_at_the_interval_after_the_window() -> None:
     records["bid"] = (records["ts_us"] // 1_000 - records["ts_us"][0] // 1_000).astype(float)
     span = float(records["bid"][-1])
     here, ahead = (
-        predict_all([records], FitOptions(degree=1, ahead_intervals=ahead))[0].bid
-        for ahead in (0, 5)
+        predict(records, FitOptions(degree=1, ahead_intervals=ahead)).bid for ahead in (0, 5)
     )
     assert here == pytest.approx(span)
     assert ahead == pytest.approx(span + 5)
