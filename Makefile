@@ -1,19 +1,27 @@
 # Two commands do everything on a fresh machine with Python 3.11 or newer and a package index:
-#   make demo    the paper's comparison in simulation, with a report in reports/
-#   make test    the tests; make test-spark those on a Spark cluster
+#   make demo    policies side by side on a Spark cluster of this machine, with a report in reports/
+#   make test    all tests, those on a real Spark cluster too
 
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
-REPORT := reports/paper-random-walk
+PAPER := reports/paper-random-walk
+DEMO := reports/hft
 
-.PHONY: demo test test-spark check format docs lock java clean force
+.PHONY: demo paper test test-core test-spark check format docs lock java chromium clean force
 .NOTPARALLEL:
 
+# Some five minutes a policy. It needs Java; `make paper` does not.
 demo: $(INSTALLED) java
-	$(BIN)/foresight bench paper-random-walk --repeat 3 --curve 1 --report $(REPORT).html --json $(REPORT).json
+	$(BIN)/foresight bench hft --report $(DEMO).html --json $(DEMO).json
 
-test: $(INSTALLED) java
+# The MPC paper's comparison, in simulation.
+paper: $(INSTALLED)
+	$(BIN)/foresight bench paper-random-walk --repeat 3 --curve 1 --report $(PAPER).html --json $(PAPER).json
+
+test: test-core test-spark
+
+test-core: $(INSTALLED) java chromium
 	$(BIN)/pytest -n 2 --dist loadscope -m "not spark"
 
 # On a real Spark cluster of this machine; the tests share it, so they run one after the other.
@@ -40,6 +48,10 @@ lock:
 
 java:
 	@scripts/java.sh $(VENV)/.java-missing
+
+# For the tests of the page.
+chromium:
+	@scripts/chromium.sh $(VENV)/.chromium-missing
 
 # The stamp holds the folder it was made in: a moved checkout is installed anew.
 $(INSTALLED): pyproject.toml constraints.txt scripts/install.sh

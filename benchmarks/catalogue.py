@@ -3,6 +3,8 @@
 import re
 from collections.abc import Sequence
 
+import numpy as np
+
 from benchmarks.oracle import Clairvoyance, OraclePolicy
 from benchmarks.plants.operator import OperatorPlant
 from benchmarks.plants.paper_machine import CYCLES_PER_POINT, SPACE, core_power
@@ -11,14 +13,12 @@ from benchmarks.workloads.trace import TriggerTrace
 from energy.calibration import PowerPoint, calibrated, points_to_measure
 from energy.power import CalibratedPower, ProportionalPower
 from forecasting.registry import make_forecaster
-from mpc.policies.fixed import FixedPolicy
 from mpc.policies.lat import LatParameters, LatPolicy
-from mpc.policies.rule_based import RuleBasedPolicy
-from mpc.policies.spl import SplPolicy
 from mpc.ports import Policy
-from mpc.values import Configuration
 from runtime.build import foresight_policy
 from runtime.config import Config
+from runtime.config.policies import TABLED_POLICIES
+from runtime.policies.registry import build_policy
 
 PAPER_POLICIES = (
     "peak",
@@ -44,25 +44,16 @@ def check_policies(names: Sequence[str]) -> None:
         static = _STATIC.fullmatch(name)
         if static and int(static[1]) > SPACE.max_executors:
             raise ValueError(f"{name}: the machine has {SPACE.max_executors} executors")
-        if not (static or name in ALL_POLICIES):
-            raise ValueError(
-                f"unknown policy {name!r}; known: {', '.join(ALL_POLICIES)} and static-N"
-            )
+        known = (*ALL_POLICIES, *TABLED_POLICIES)
+        if not (static or name in known):
+            raise ValueError(f"unknown policy {name!r}; known: {', '.join(known)} and static-N")
 
 
 def make_policy(name: str, scenario: Scenario, trace: TriggerTrace, config: Config) -> Policy:
     check_policies([name])
-    if static := _STATIC.fullmatch(name):
-        return FixedPolicy(Configuration(int(static[1]), SPACE.frequencies_khz[-1]))
     if lat := _LAT.fullmatch(name):
         return _lat(lat[1], None if lat[2] else int(lat[3]), scenario)
     match name:
-        case "peak":
-            return FixedPolicy(SPACE.largest)
-        case "rule-based":
-            return RuleBasedPolicy(SPACE, scenario.threshold_s)
-        case "spl":
-            return SplPolicy(SPACE)
         case "oracle":
             return OraclePolicy.rehearsed(
                 clairvoyance(scenario, trace),
@@ -71,9 +62,14 @@ def make_policy(name: str, scenario: Scenario, trace: TriggerTrace, config: Conf
                 ),
                 scenario.threshold_s,
             )
-        case _:
+        case "foresight":
             return foresight_policy(
                 config, SPACE, scenario.threshold_s, scenario.step_s, user_calibrated_power()
+            )
+        case _:
+            generator = np.random.default_rng(config.seed)
+            return build_policy(
+                config, name, SPACE, scenario.threshold_s, scenario.step_s, generator
             )
 
 

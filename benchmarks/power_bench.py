@@ -48,7 +48,7 @@ def read_sweep(path: Path) -> tuple[PowerPoint, ...]:
         if not line.strip() or line.startswith("#"):
             continue
         point = _point(line, f"{path}:{number}")
-        place = (point.executors, point.frequency_khz)
+        place = (int(point.executors), point.frequency_khz)
         if place in points:
             raise SweepError(
                 f"{path}:{number}: workers {place[0]} at {place[1]} kHz is there twice"
@@ -74,13 +74,13 @@ def power_rows(sweep: Path) -> list[PowerRow]:
     every point it is judged on: the limit of what the model's form can do.
     """
     points = read_sweep(sweep)
-    by_place = {(point.executors, point.frequency_khz): point for point in points}
+    by_place = {(int(point.executors), point.frequency_khz): point for point in points}
 
     def measured(count: int) -> list[PowerPoint]:
         return [by_place[place] for place in spread(list(by_place), count)]
 
     full = measured(1)[0]
-    prior = prior_power(full.executors, full.frequency_khz, full.power_w)
+    prior = prior_power(int(full.executors), full.frequency_khz, full.power_w)
     rows = [
         PowerRow("proportional", 1, mape(proportional([full]), points)),
         PowerRow("prior", 1, mape(prior, points)),

@@ -1,6 +1,7 @@
 """What a comparison hands to its report and its JSON file."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,28 @@ class Limit:
 
 
 @dataclass(frozen=True, slots=True)
+class Provenance:
+    """Where the figures of a comparison come from."""
+
+    backend: Literal["simulation", "spark"]
+    power: Literal["simulated", "emulated", "measured"]
+
+    @property
+    def figures(self) -> str:
+        """Of everything but power."""
+        return "simulated" if self.backend == "simulation" else "measured"
+
+    @property
+    def sentence(self) -> str:
+        if self.backend == "simulation":
+            return "All results are simulated; no machine was measured."
+        return f"Measured on a real Spark cluster; power and energy are {self.power}."
+
+
+SIMULATED = Provenance("simulation", "simulated")
+
+
+@dataclass(frozen=True, slots=True)
 class Comparison:
     scenario: str
     source: str
@@ -75,3 +98,4 @@ class Comparison:
     """Every policy with every seed; the series of a policy's first seed is the one to draw."""
     curve: tuple[CurvePoint, ...] = ()
     limit: tuple[Limit, ...] = ()
+    provenance: Provenance = SIMULATED

@@ -30,7 +30,8 @@ _EXACT_ENOUGH = 0.02
 class PowerPoint:
     """What a host drew, on average, with so many busy executors at one frequency."""
 
-    executors: int
+    executors: float
+    """Not always a whole number: others may have taken a part of the CPU time."""
     frequency_khz: int
     power_w: float
 

@@ -11,6 +11,10 @@ from mpc.micro_batch import BatchCost, BatchCostEstimate, micro_batch_latency_s,
 from mpc.queueing import utilisation
 from mpc.values import ConfigurationSpace, FloatArray, Measurement
 
+TRUSTED_BATCHES = 6
+"""A model of fewer batches has no track record yet: its errors are those of a first guess, and
+remembered they would make plans timid for minutes."""
+
 
 class MicroBatchLatency:
     def __init__(
@@ -21,6 +25,7 @@ class MicroBatchLatency:
         self._trigger_interval_s = trigger_interval_s
         self._feedback = RatioFeedback()
         self._estimate: BatchCostEstimate | None = None
+        self._learned_batches = 0
 
     @property
     def ready(self) -> bool:
@@ -40,12 +45,20 @@ class MicroBatchLatency:
         return np.asarray(1.0 / utilisation(np.asarray(1.0), cycles, self._space))
 
     def observe(self, measurement: Measurement, had_backlog: bool) -> None:
-        """Learn from one step. A latency behind an old backlog says nothing about the model."""
+        """Learn from one step. A latency behind an old backlog says nothing about the model, nor
+        does a cold batch: few rows that took long would look like rows that cost nothing."""
+        if measurement.trigger_interval_s is not None:
+            self._trigger_interval_s = measurement.trigger_interval_s
+        cold = any(sample.cold for sample in measurement.batches)
         for sample in measurement.batches:
-            self._estimate = refined(self._estimate, sample)
+            if self._estimate is None or not sample.cold:
+                self._estimate = refined(self._estimate, sample)
+                self._learned_batches += 1
         if (
             self._estimate is None
+            or self._learned_batches < TRUSTED_BATCHES
             or had_backlog
+            or cold
             or measurement.latency_s is None
             or measurement.arrivals_per_s is None
         ):

@@ -82,6 +82,8 @@ class BatchSample:
     rows: int
     duration_s: float
     ran_on: Configuration
+    cold: bool = False
+    """It ran on executors that had only just started, so it says little about the next one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +122,8 @@ class Measurement:
     congestion: float | None = None
     """Fraction of the step in which the source was held back by full queues."""
     batches: tuple[BatchSample, ...] = ()
+    trigger_interval_s: float | None = None
+    """From the start of one batch to that of the next at least; None: back to back, or unknown."""
     power_w: float | None = None
     power_source: PowerSource = "modelled"
 
@@ -152,6 +156,16 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
+class Alternative:
+    """A first move that was not taken, and what the horizon would cost after it."""
+
+    configuration: Configuration
+    cost: CostTerms
+    reason: str
+    """Why not, and whether the cost is the least that such a plan can have."""
+
+
+@dataclass(frozen=True, slots=True)
 class Decision:
     """What a policy wants applied now, and why."""
 
@@ -162,6 +176,10 @@ class Decision:
     """The forecast the decision rests on, one value a step of the horizon."""
     key_owners: IntArray | None = None
     """The distribution table m: replica of every key; None leaves the routing as it is."""
+    alternatives: tuple[Alternative, ...] = ()
+    """The next best first moves, cheapest first."""
+    cooling_down: bool = False
+    """The policy keeps what is there because it changed too recently."""
 
 
 @dataclass(frozen=True, slots=True)

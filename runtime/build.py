@@ -3,21 +3,24 @@
 from math import ceil
 from typing import Literal
 
-from energy.power import PowerModel, prior_power
+import numpy as np
+
+from energy.power import CalibratedPower, PowerModel, prior_power
 from forecasting.intervals import IntervalForecaster
 from forecasting.registry import make_forecaster
 from mpc.horizon.problem import Constraints
 from mpc.micro_batch_latency import MicroBatchLatency
 from mpc.operator_latency import OperatorLatency
-from mpc.policies.fixed import FixedPolicy
 from mpc.policies.foresight import ForesightParameters, ForesightPolicy, LatencyModel
-from mpc.policies.rule_based import RuleBasedPolicy
 from mpc.ports import Policy
-from mpc.values import Configuration, ConfigurationSpace
+from mpc.values import ConfigurationSpace
 from runtime.config import Config
+from runtime.policies.registry import build_policy
 
 SERVED_STEPS = 2
 """Steps planned beyond a learned dead time: what an executor brings must be in the plan."""
+PLANNING_POLICIES = ("foresight",)
+"""Those that are built with the dead time."""
 LONGEST_DEAD_STEPS = 30
 """Planning takes longer with every step; dead times beyond are planned as this many steps."""
 
@@ -30,10 +33,12 @@ def foresight_policy(
     power: PowerModel,
     plant_latency: Literal["kingman", "micro-batch"] = "kingman",
     learned_dead_time_s: float = 0.0,
+    trigger_interval_s: float | None = None,
 ) -> ForesightPolicy:
     """The product's own policy. Space, target and step come from what is controlled: the live
     cluster takes them from the configuration, a benchmark from its scenario. So do the latency
-    model and the dead time, unless the configuration names its own."""
+    model, the interval of its batches (None: back to back) and the dead time, unless the
+    configuration names its own."""
     cost, forecast, limits = config.cost, config.forecast, config.limits
     dead_time_s, horizon_steps = limits.dead_time_s, config.horizon.steps
     if dead_time_s is None:
@@ -46,7 +51,7 @@ def foresight_policy(
     if model == "kingman":
         latency = OperatorLatency(space, step_s)
     else:
-        latency = MicroBatchLatency(space, step_s)
+        latency = MicroBatchLatency(space, step_s, trigger_interval_s)
     return ForesightPolicy(
         space,
         ForesightParameters(
@@ -98,13 +103,15 @@ def live_space(
 
 
 def live_power(config: Config) -> PowerModel:
-    """Watts where the configuration knows the full power, otherwise shares of it."""
+    """Watts where the configuration has a model or knows the full power, otherwise shares of it."""
     full_power_w = config.power.full_power_w
     limits = config.limits
-    if full_power_w is None and (limits.power_cap_w or limits.energy_budget_j) is not None:
+    if not config.power.in_watts and (limits.power_cap_w or limits.energy_budget_j) is not None:
         raise ValueError(
             "limits.power_cap_w and limits.energy_budget_j need power.full_power_w on a cluster"
         )
+    if config.power.coefficients is not None:
+        return CalibratedPower(*config.power.coefficients)
     return prior_power(
         config.executors.max,
         config.frequency.frequencies_khz[-1],
@@ -113,29 +120,30 @@ def live_power(config: Config) -> PowerModel:
 
 
 def live_policy(
-    config: Config, space: ConfigurationSpace, power: PowerModel, dead_time_s: float
+    config: Config,
+    space: ConfigurationSpace,
+    power: PowerModel,
+    dead_time_s: float,
+    *,
+    trigger_interval_s: float | None = None,
 ) -> Policy:
     """The policy of the configuration, for a live cluster; `ValueError` for one that needs what
     only the simulator measures."""
-    name, target_s = config.policy, config.slo.latency_ms / 1e3
+    name, target_s, step_s = config.policy, config.slo.latency_ms / 1e3, config.horizon.step_s
     if name == "foresight":
         return foresight_policy(
             config,
             space,
             target_s,
-            config.horizon.step_s,
+            step_s,
             power,
             plant_latency="micro-batch",
             learned_dead_time_s=dead_time_s,
+            trigger_interval_s=trigger_interval_s,
         )
-    if name == "peak":
-        return FixedPolicy(space.largest)
-    if name == "rule-based":
-        return RuleBasedPolicy(space, target_s)
-    if name.startswith("static-"):
-        executors = int(name.removeprefix("static-"))
-        return FixedPolicy(Configuration(executors, space.frequencies_khz[-1]))
-    raise ValueError(
-        f'policy = "{name}" needs measurements that Spark does not give; '
-        "on a cluster choose foresight, peak, static-N or rule-based"
-    )
+    if name == "spl" or name.startswith("lat-"):
+        raise ValueError(
+            f'policy = "{name}" needs measurements that Spark does not give; '
+            "on a cluster choose any other"
+        )
+    return build_policy(config, name, space, target_s, step_s, np.random.default_rng(config.seed))

@@ -1,7 +1,8 @@
-"""Policies one after the other on the same emulated cluster, with the same quotes.
+"""Policies one after the other on the same cluster, with the same quotes.
 
-Each host is a Spark Worker and an agent whose frequency slows its executors down; their energy is
-emulated and says so. The cluster stays, every policy gets a driver of its own.
+The cluster is the user's, or one of this machine with emulated hosts: each a Spark Worker and an
+agent whose frequency slows its executors down; their energy is emulated and says so. The cluster
+stays, every policy gets a driver of its own.
 """
 
 import json
@@ -9,160 +10,253 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from benchmarks.hft.experiment import Experiment
+from benchmarks.hft.experiment import Experiment, Outcome
+from benchmarks.hft.placement import Method
 from benchmarks.hft.replay import Replay
-from benchmarks.results import Comparison, Run
+from benchmarks.results import Comparison, Provenance
 from runtime.fleet.local import LocalHosts
+from runtime.spark.archive import find_archive, make_archive
 from runtime.spark.cluster import LocalCluster, WorkerHost
+from runtime.spark.options import add_worker_folder
 
 _WORKER_MEMORY_MB = 700
 """For one executor of 512 MB."""
+_STEP_S = 1.0
+_EMULATED_JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""On a share of a core the second compiler and a parallel collector never pay for themselves."""
+
+
+WAVE = Replay(rate="wave", peak_per_s=70_000.0, trough_per_s=6_000.0, period_s=90.0, symbols=100)
+"""The load of the demo."""
+
+
+@dataclass(frozen=True, slots=True)
+class EmulatedHosts:
+    """Hosts of this machine, which share its cores."""
+
+    hosts: int = 3
+    cpus: int = 2
+    core_share: float = 0.3
+    """What an emulated CPU has of a real core at the highest frequency."""
+    free_cpu_s: float = 10.0
+    """CPU time of a new executor before that share holds."""
+    full_power_w: float = 30.0
+    """Of one host."""
+
+    @property
+    def executors(self) -> int:
+        return self.hosts * self.cpus
+
+    @property
+    def words(self) -> str:
+        return f"{self.hosts} emulated hosts with {self.cpus} x {self.core_share:g} core"
+
+
+@dataclass(frozen=True, slots=True)
+class GivenCluster:
+    """A standalone cluster that runs already, with agents on its hosts."""
+
+    master_url: str
+    agents: tuple[str, ...]
+    """host=address, as in agents.urls."""
+    executors: int
+
+    @property
+    def words(self) -> str:
+        return f"{self.master_url}, up to {self.executors} executors"
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
     """The cluster, the load and the target of a comparison."""
 
-    hosts: int = 2
-    cpus: int = 2
-    core_share: float = 0.45
-    """What an emulated CPU has of a real core at the highest frequency."""
-    full_power_w: float = 30.0
-    """Of one host."""
-    peak_per_s: float = 4000.0
-    trough_per_s: float = 500.0
-    period_s: float = 60.0
-    symbols: int = 100
-    warm_up_s: float = 80.0
-    """Executors on a share of a core take so long to start, load their libraries and catch up."""
-    duration_s: float = 120.0
-    target_s: float = 5.0
-    trigger_interval_s: float = 1.0
-    scaling_interval_s: float = 20.0
+    cluster: EmulatedHosts | GivenCluster = EmulatedHosts()
+    replay: Replay = WAVE
+    warm_up_s: float = 100.0
+    """Executors take so long to start, load their libraries and catch up."""
+    duration_s: float = 180.0
+    target_s: float = 10.0
+    trigger_interval_s: float = 8.0
+    scaling_interval_s: float = 15.0
+    """Of spark-ratio. Spark's own is a minute, in which the demo's wave has come and gone."""
+    placement: Method = "balanced"
     seed: int = 1
     overrides: tuple[str, ...] = ()
-
-    @property
-    def executors(self) -> int:
-        return self.hosts * self.cpus
 
 
 StepSeen = Callable[[str, dict[str, Any]], None]
 """Called with the policy and one control step, as `experiment` tells it."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Cluster:
+    master_url: str
+    agents: tuple[str, ...]
+    executors: int
+    driver_host: str | None = None
+    java_options: str | None = None
+    overrides: tuple[str, ...] = ()
+
+
 def compare(
     policies: Sequence[str], setting: Setting, begin: Callable[[str], None], on_step: StepSeen
 ) -> Comparison:
     """Every policy once. Raises `RuntimeError` with the end of the log when a driver fails."""
-    names = [f"127.0.0.{number + 2}" for number in range(setting.hosts)]
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="foresight-hft-")))
-        begin("starting agents and cluster")
-        hosts = stack.enter_context(
-            LocalHosts(
-                names,
-                cpus=setting.cpus,
-                full_power_w=setting.full_power_w,
-                cores_share=setting.core_share,
-                folder=folder / "hosts",
-            )
-        )
-        cluster = stack.enter_context(
-            LocalCluster(
-                [
-                    WorkerHost(name, setting.cpus, setting.cpus * _WORKER_MEMORY_MB)
-                    for name in names
-                ],
-                folder / "cluster",
-            )
-        )
-        runs = []
+        cluster = stack.enter_context(running(setting.cluster, folder, begin))
+        outcomes = []
         for policy in policies:
-            begin(policy)
-            experiment = _experiment(policy, setting, cluster, hosts, folder / policy)
-            runs.append(_drive(experiment, folder / policy, on_step))
+            begin(f"{policy}: starting, measured after {setting.warm_up_s:g} s")
+            experiment = experiment_of(policy, setting, cluster, folder / policy)
+            outcomes.append(drive(experiment, folder / policy, begin, on_step))
+    sources = {outcome.power_source for outcome in outcomes}
     return Comparison(
         scenario="hft",
-        source=(
-            f"generated quotes, a wave of {setting.trough_per_s:g} to {setting.peak_per_s:g} "
-            f"quotes/s every {setting.period_s:g} s, {setting.symbols} symbols; "
-            f"{setting.hosts} emulated hosts with {setting.cpus} x {setting.core_share:g} core"
-        ),
+        source=f"{described(setting.replay)}; {setting.cluster.words}",
         threshold_s=setting.target_s,
-        step_s=1.0,
-        runs=tuple(runs),
+        step_s=_STEP_S,
+        runs=tuple(outcome.run for outcome in outcomes),
+        # One that is only modelled is nothing that was measured, whatever the others are.
+        provenance=Provenance("spark", "measured" if sources == {"measured"} else "emulated"),
     )
 
 
-def _experiment(
-    policy: str, setting: Setting, cluster: LocalCluster, hosts: LocalHosts, folder: Path
-) -> Experiment:
+def described(replay: Replay) -> str:
+    """What is replayed, for people."""
+    content = f"quotes of {Path(replay.path).name}" if replay.path else "generated quotes"
+    if replay.symbols is not None:
+        content += f", {replay.symbols} symbols"
+    rate = replay.rate or ("recorded" if replay.path else "constant")
+    match rate:
+        case "recorded":
+            return f"{content}, {replay.acceleration:g} times as fast as recorded"
+        case "wave":
+            trough_per_s = (
+                replay.peak_per_s / 4 if replay.trough_per_s is None else replay.trough_per_s
+            )
+            return (
+                f"{content}, a wave of {trough_per_s:g} to {replay.peak_per_s:g} quotes/s "
+                f"every {replay.period_s:g} s"
+            )
+        case _:
+            return f"{content}, {rate} up to {replay.peak_per_s:g} quotes/s"
+
+
+@contextmanager
+def running(
+    cluster: EmulatedHosts | GivenCluster, folder: Path, begin: Callable[[str], None]
+) -> Iterator[_Cluster]:
+    """The cluster for as long as the block lasts; its logs go to `folder`."""
+    if isinstance(cluster, GivenCluster):
+        yield _Cluster(cluster.master_url, cluster.agents, cluster.executors)
+        return
+    names = [f"127.0.0.{number + 2}" for number in range(cluster.hosts)]
+    begin("making a class-data archive for executors, once" if _no_archive() else "starting")
+    archive = make_archive()
+    begin("starting agents and cluster")
+    with (
+        LocalHosts(
+            names,
+            cpus=cluster.cpus,
+            full_power_w=cluster.full_power_w,
+            cores_share=cluster.core_share,
+            free_cpu_s=cluster.free_cpu_s,
+            folder=folder / "hosts",
+        ) as hosts,
+        LocalCluster(
+            [WorkerHost(name, cluster.cpus, cluster.cpus * _WORKER_MEMORY_MB) for name in names],
+            folder / "cluster",
+        ) as local,
+    ):
+        yield _Cluster(
+            local.master_url,
+            tuple(f"{name}=unix:{path}" for name, path in hosts.sockets.items()),
+            cluster.executors,
+            "127.0.0.1",
+            " ".join(filter(None, (archive.java_options, _EMULATED_JAVA_OPTIONS))),
+            (f"power.full_power_w={cluster.hosts * cluster.full_power_w}",),
+        )
+
+
+def experiment_of(policy: str, setting: Setting, cluster: _Cluster, folder: Path) -> Experiment:
     return Experiment(
         master_url=cluster.master_url,
-        agents={name: str(path) for name, path in hosts.sockets.items()},
+        agents=cluster.agents,
         policy=policy,
         seed=setting.seed,
         warm_up_s=setting.warm_up_s,
         duration_s=setting.duration_s,
-        replay=Replay(
-            rate="wave",
-            peak_per_s=setting.peak_per_s,
-            trough_per_s=setting.trough_per_s,
-            period_s=setting.period_s,
-            symbols=setting.symbols,
-            seed=setting.seed,
-            partitions=setting.executors,
+        replay=msgspec.structs.replace(
+            setting.replay, seed=setting.seed, partitions=cluster.executors
         ),
         trigger_interval_s=setting.trigger_interval_s,
-        scaling_interval_s=setting.scaling_interval_s,
-        partitions=setting.executors,
+        placement=setting.placement,
+        driver_host=cluster.driver_host,
+        executor_java_options=cluster.java_options,
+        initial_executors=max(cluster.executors // 2, 1),
+        state_partitions=max(cluster.executors // 2, 1),
+        partitions=cluster.executors,
         folder=str(folder),
         overrides=(
             f"slo.latency_ms={setting.target_s * 1e3}",
             "executors.min=1",
-            f"executors.max={setting.executors}",
-            f"power.full_power_w={setting.hosts * setting.full_power_w}",
-            "horizon.step_s=1.0",
-            "horizon.steps=12",
+            f"executors.max={cluster.executors}",
+            f"horizon.step_s={_STEP_S}",
+            f"policies.spark-ratio.batch_interval_s={setting.trigger_interval_s}",
+            f"policies.spark-ratio.scaling_interval_s={setting.scaling_interval_s}",
+            *cluster.overrides,
             *setting.overrides,
         ),
     )
 
 
-def _drive(experiment: Experiment, folder: Path, on_step: StepSeen) -> Run:
+def drive(
+    experiment: Experiment, folder: Path, begin: Callable[[str], None], on_step: StepSeen
+) -> Outcome:
+    """Run one experiment in a driver process of its own."""
     folder.mkdir(parents=True)
     spec, log = folder / "experiment.json", folder / "driver.log"
     spec.write_bytes(msgspec.json.encode(experiment))
+    environment = {**os.environ, "PYSPARK_PYTHON": sys.executable}
+    if experiment.driver_host is not None:
+        environment["SPARK_LOCAL_IP"] = experiment.driver_host
+    add_worker_folder(environment)
     with (
         log.open("wb") as errors,
         subprocess.Popen(
             [sys.executable, "-m", "benchmarks.hft.experiment", str(spec)],
             stdout=subprocess.PIPE,
             stderr=errors,
-            env={**os.environ, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"},
+            env=environment,
         ) as driver,
     ):
         assert driver.stdout is not None
-        run: Run | None = None
+        outcome: Outcome | None = None
         try:
             for line in driver.stdout:
                 document = json.loads(line)
                 if "step" in document:
                     on_step(experiment.policy, document["step"])
+                elif "page" in document:
+                    begin(f"{experiment.policy}: page at {document['page']}")
                 else:
-                    run = msgspec.convert(document["run"], Run)
+                    outcome = msgspec.convert(document["outcome"], Outcome)
         finally:
-            driver.terminate() if run is None else driver.wait()
-    if run is None:
+            driver.terminate() if outcome is None else driver.wait()
+    if outcome is None:
         tail = " / ".join(log.read_text(errors="replace").strip().splitlines()[-5:])
         raise RuntimeError(f"the driver of {experiment.policy} failed: {tail}")
-    return run
+    return outcome
+
+
+def _no_archive() -> bool:
+    return find_archive().java_options is None

@@ -18,20 +18,26 @@ from pyspark.sql import SparkSession
 
 from benchmarks.hft.outcome import Predictions, outcome
 from benchmarks.hft.pipeline import SESSION_OPTIONS, PipelineOptions, build_query
-from benchmarks.hft.placement import Placement
+from benchmarks.hft.placement import Method, Placement
 from benchmarks.hft.replay import Replay
 from benchmarks.hft.source import QuotesDataSource
+from benchmarks.hft.stages import WORKER_MODULES
+from benchmarks.hft.sweep import SweepPolicy
 from benchmarks.results import Run
-from mpc.policies.spark_ratio import SparkRatioPolicy
+from mpc.values import PowerSource
 from runtime.config import Config, load_config
 from runtime.control.assembly import PolicyFactory
 from runtime.control.journal import StepRecord
 from runtime.spark.attach import attach
-from runtime.spark.options import SCALING_OPTIONS
+from runtime.spark.options import SCALING_OPTIONS, warm_worker_options
 from runtime.spark.scheduler import Scheduler
 
-LEARNING_S = 15.0
-"""The controller starts so long before the measured time: it needs some batches to know the job."""
+LEARNING_S = 60.0
+"""The controller starts so long before the measured time: it needs some batches to know the job,
+and executors that it asks for take time to come."""
+SWEEP = "sweep"
+"""The policy of a calibration; it is none that a configuration could name."""
+SWEEP_DWELL_S = 20.0
 DRAIN_S = 20.0
 """What was due in the measured time may still be predicted so long after it."""
 
@@ -40,34 +46,49 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
     """Everything a driver has to know."""
 
     master_url: str
-    agents: dict[str, str]
-    """UNIX socket of the agent of each host."""
+    agents: tuple[str, ...]
+    """host=address of each agent, as in agents.urls."""
     policy: str
     seed: int
     warm_up_s: float
     duration_s: float
     replay: Replay
     trigger_interval_s: float
-    scaling_interval_s: float
-    """Of spark-ratio."""
+    initial_executors: int
+    """What every policy finds; it is the user's first guess, not the policy's."""
+    state_partitions: int
     partitions: int
+    """Of everything but the state."""
     folder: str
     overrides: tuple[str, ...]
     """Of the configuration: the target, the bounds, the frequencies."""
+    driver_host: str | None = None
+    """Address at which executors reach the driver; None: as Spark finds it."""
+    placement: Method = "balanced"
+    executor_java_options: str | None = None
+    """With a class-data archive executors start in half the time."""
 
     @property
     def config(self) -> Config:
-        named = "foresight" if self.policy == "spark-ratio" else self.policy
-        agents = [f"{host}=unix:{path}" for host, path in self.agents.items()]
+        named = "foresight" if self.policy == SWEEP else self.policy
         return load_config(
             None,
             [
                 *self.overrides,
                 f'policy="{named}"',
-                f"agents.urls={msgspec.json.encode(agents).decode()}",
+                f"agents.urls={msgspec.json.encode(self.agents).decode()}",
                 f"journal.folder={msgspec.json.encode(f'{self.folder}/journal').decode()}",
             ],
         )
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """What a driver hands back."""
+
+    run: Run
+    power_source: PowerSource
+    begin_s: float
+    """Wall time at which measuring began."""
 
 
 class _Collected:
@@ -88,26 +109,31 @@ class _Collected:
         return Predictions(due_us / 1e6, completed_us / 1e6)
 
 
-def run_experiment(experiment: Experiment, on_step: Callable[[StepRecord], None]) -> Run:
-    """The run of one policy; `on_step` sees every control step as it ends."""
+def run_experiment(
+    experiment: Experiment,
+    on_step: Callable[[StepRecord], None],
+    on_page: Callable[[str], None],
+) -> Outcome:
+    """The run of one policy; `on_step` sees every control step as it ends, `on_page` is told where
+    the controller's page is."""
     config = experiment.config
     folder = Path(experiment.folder)
     spark = _session(experiment, config)
     try:
-        Scheduler(spark).start_with(config.executors.max)
+        Scheduler(spark).start_with(experiment.initial_executors)
         spark.dataSource.register(QuotesDataSource)
         epoch_s = int(time.time()) + 5
         replay = msgspec.structs.replace(experiment.replay, epoch_us=epoch_s * 1_000_000)
         quotes = spark.readStream.format("quotes").options(**replay.options()).load()
         collected = _Collected()
-        placement = Placement(config.executors.max)
+        placement = Placement(config.executors.max, experiment.placement)
         query = build_query(
             spark,
             quotes,
             PipelineOptions(
                 checkpoint=folder / "checkpoint",
                 output=folder / "predictions",
-                state_partitions=experiment.partitions,
+                state_partitions=experiment.state_partitions,
                 trigger_interval_s=experiment.trigger_interval_s,
             ),
             placement,
@@ -125,7 +151,9 @@ def run_experiment(experiment: Experiment, on_step: Callable[[StepRecord], None]
 
         _sleep_until(begin_s - LEARNING_S)
         factory = _policy_factory(experiment)
-        with attach(spark, config, make_policy=factory, on_step=keep):
+        with attach(spark, config, make_policy=factory, on_step=keep) as controller:
+            if controller.page_url is not None:
+                on_page(controller.page_url)
             _sleep_until(end_s)
         _sleep_until_predicted(collected, end_s)
         failure = query.exception()
@@ -135,9 +163,10 @@ def run_experiment(experiment: Experiment, on_step: Callable[[StepRecord], None]
     finally:
         spark.stop()
     measured = [record for record in records if begin_s < record.at_s <= end_s]
-    return outcome(
+    run = outcome(
         experiment.policy, experiment.seed, measured, collected.predictions(), begin_s, config
     )
+    return Outcome(run, measured[-1].measurement.power_source, begin_s)
 
 
 def _session(experiment: Experiment, config: Config) -> SparkSession:
@@ -147,13 +176,18 @@ def _session(experiment: Experiment, config: Config) -> SparkSession:
         "spark.executor.cores": "1",
         "spark.executor.memory": "512m",
         "spark.driver.memory": "1g",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
         "spark.ui.enabled": "false",
         "spark.cores.max": str(config.executors.max),
         "spark.sql.shuffle.partitions": str(experiment.partitions),
         "spark.sql.warehouse.dir": f"{experiment.folder}/warehouse",
+        **warm_worker_options(modules=WORKER_MODULES),
+        # One thread each: an executor has one core, and a warm worker is forked.
+        "spark.executorEnv.OPENBLAS_NUM_THREADS": "1",
     }
+    if experiment.driver_host is not None:
+        options["spark.driver.host"] = options["spark.driver.bindAddress"] = experiment.driver_host
+    if experiment.executor_java_options is not None:
+        options["spark.executor.extraJavaOptions"] = experiment.executor_java_options
     builder = SparkSession.builder.master(experiment.master_url).appName(experiment.policy)
     for key, value in options.items():
         builder = builder.config(key, value)
@@ -161,11 +195,9 @@ def _session(experiment: Experiment, config: Config) -> SparkSession:
 
 
 def _policy_factory(experiment: Experiment) -> PolicyFactory | None:
-    if experiment.policy != "spark-ratio":
+    if experiment.policy != SWEEP:
         return None
-    return lambda space, _dead_time_s: SparkRatioPolicy(
-        space, experiment.trigger_interval_s, experiment.scaling_interval_s
-    )
+    return lambda space, _dead_time_s: SweepPolicy(space, SWEEP_DWELL_S)
 
 
 def _sleep_until(wall_s: float) -> None:
@@ -205,7 +237,7 @@ def main() -> None:
             }
         )
 
-    _print({"run": run_experiment(experiment, tell)})
+    _print({"outcome": run_experiment(experiment, tell, lambda url: _print({"page": url}))})
 
 
 def _print(document: dict[str, object]) -> None:

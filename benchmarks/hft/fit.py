@@ -4,16 +4,17 @@ The heavy, stateless half of the paper's algotrader: quotes of a window are aver
 millisecond, a Levenberg-Marquardt regression gives the polynomial through the averages of each
 side, and its value after the window is the predicted price. Pure; no clock.
 
-Deviations from the paper: scipy's MINPACK instead of the C library lmfit. The paper gives neither
-the degree (here 2) nor how far ahead it predicts (here one interval after the last quote). Time is
-mapped to [-1, 1] and price to deviations of about 1 before the fit, which changes no prediction
-and saves iterations. A side with fewer points than coefficients gets a lower degree.
+Deviations from the paper: scipy's MINPACK instead of the C library lmfit; `leastsq` reaches it with
+a quarter of the overhead of the newer `least_squares`. The paper gives neither the degree (here 2)
+nor how far ahead it predicts (here one interval after the last quote). Time is mapped to [-1, 1]
+and price to deviations of about 1 before the fit, which changes no prediction and saves iterations.
+A side with fewer points than coefficients gets a lower degree.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import least_squares
+from scipy.optimize import leastsq
 
 from benchmarks.hft.records import Records
 from mpc.values import FloatArray, IntArray
@@ -92,12 +93,18 @@ def aggregate(interval: IntArray, price: FloatArray) -> Points:
 
     Intervals must not decrease, as in a window in stream order.
     """
-    there = ~np.isnan(price)
-    interval, price = interval[there], price[there]
+    absent = np.isnan(price)
+    if absent.any():
+        interval, price = interval[~absent], price[~absent]
     if len(interval) == 0:
         return Points(interval, price)
-    first = np.concatenate(([0], np.flatnonzero(np.diff(interval)) + 1))
-    counts = np.diff(np.concatenate((first, [len(interval)])))
+    begins = np.empty(len(interval), dtype=np.bool_)
+    begins[0] = True
+    np.not_equal(interval[1:], interval[:-1], out=begins[1:])
+    first = np.flatnonzero(begins)
+    counts = np.empty(len(first))
+    np.subtract(first[1:], first[:-1], out=counts[:-1])
+    counts[-1] = len(interval) - first[-1]
     return Points(interval[first], np.add.reduceat(price, first) / counts)
 
 
@@ -113,23 +120,25 @@ def fit(points: Points, degree: int) -> Polynomial:
     scale = float(np.abs(deviation).max()) or 1.0
     target = deviation / scale
     scaled_time = (points.interval - centre) / half_width
-    jacobian = np.asarray(
-        np.vander(scaled_time, min(degree, count - 1) + 1, increasing=True), dtype=np.float64
-    )
+    # One row for each coefficient, as MINPACK keeps it: the other way round is copied each time.
+    powers = np.ones((min(degree, count - 1) + 1, count))
+    for power in range(1, len(powers)):
+        np.multiply(powers[power - 1], scaled_time, out=powers[power])
+    jacobian = powers.T
 
     def residuals(coefficients: FloatArray) -> FloatArray:
         return np.asarray(jacobian @ coefficients - target)
 
     def slopes(_: FloatArray) -> FloatArray:
-        return jacobian
+        return powers
 
-    solution = least_squares(
+    solution, _ = leastsq(
         residuals,
-        np.zeros(jacobian.shape[1]),
-        jac=slopes,
-        method="lm",
+        np.zeros(len(powers)),
+        Dfun=slopes,
+        col_deriv=True,
         ftol=_TOLERANCE,
         xtol=_TOLERANCE,
         gtol=_TOLERANCE,
     )
-    return Polynomial(np.asarray(solution.x), centre, half_width, level, scale)
+    return Polynomial(np.asarray(solution), centre, half_width, level, scale)

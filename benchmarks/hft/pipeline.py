@@ -17,12 +17,11 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession, functions
 from pyspark.sql.streaming.query import StreamingQuery
 
-from benchmarks.hft import schema
 from benchmarks.hft.fit import FitOptions
+from benchmarks.hft.frames import packed, spans, state_labels
 from benchmarks.hft.placement import HASH_MULTIPLIER, DistributionTable, Placement
 from benchmarks.hft.sink import ParquetSink, Sink
-from benchmarks.hft.stages import PACKED_DDL, RESULT_DDL, fitter, packer
-from benchmarks.hft.window_state import SPAN_DDL, WindowProcessor
+from benchmarks.hft.stages import RESULT_DDL, fitter
 from benchmarks.hft.windows import WindowOptions
 
 SESSION_OPTIONS: dict[str, str] = {
@@ -76,7 +75,7 @@ def build_query(
     spark.conf.set("spark.sql.shuffle.partitions", options.state_partitions)
     batches = _Batches(options, placement, (ParquetSink(options.output), *sinks))
     writer = (
-        _spans(quotes, options, _labels(spark, options.state_partitions))
+        spans(packed(quotes, state_labels(spark, options.state_partitions)), options.windows)
         .writeStream.queryName(options.name)
         .outputMode("append")
         .option("checkpointLocation", str(options.checkpoint))
@@ -113,39 +112,6 @@ class _Batches:
             results.column("symbol").to_numpy().astype(np.int64),
             results.column("fit_cpu_us").to_numpy(),
         )
-
-
-def _spans(quotes: DataFrame, options: PipelineOptions, labels: tuple[int, ...]) -> DataFrame:
-    return (
-        quotes.select(
-            schema.SEQ,
-            functions.unix_micros(schema.TS).alias("ts_us"),
-            schema.SYMBOL,
-            schema.BID,
-            schema.ASK,
-        )
-        .mapInArrow(packer(labels), PACKED_DDL)
-        .groupBy("bucket")
-        .transformWithState(WindowProcessor(options.windows), SPAN_DDL, "append", "none")
-    )
-
-
-def _labels(spark: SparkSession, partitions: int) -> tuple[int, ...]:
-    """For every state partition a number that Spark's hash sends there.
-
-    One group in each; numbers 0, 1, ... would leave some partitions empty and others with several.
-    """
-    candidate = functions.col("id").cast("int")
-    rows = (
-        spark.range(64 * partitions)
-        .select(
-            candidate.alias("label"),
-            functions.pmod(functions.hash(candidate), functions.lit(partitions)).alias("home"),
-        )
-        .collect()
-    )
-    homes = {row.home: row.label for row in reversed(rows)}
-    return tuple(homes[partition] for partition in range(partitions))
 
 
 def _owner(table: DistributionTable) -> Column:

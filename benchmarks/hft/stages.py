@@ -39,6 +39,14 @@ RESULT_DDL = (
     "fit_cpu_us DOUBLE, partition INT"
 )
 
+WORKER_MODULES = (
+    "benchmarks.hft.source",
+    "benchmarks.hft.stages",
+    "benchmarks.hft.window_state",
+    "pyspark.sql.streaming.stateful_processor_api_client",
+)
+"""What the Python workers of the pipeline import, for `warm_worker_options`."""
+
 ArrowMap = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 

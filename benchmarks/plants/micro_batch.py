@@ -2,7 +2,8 @@
 
 Batches have an overhead, executors start late and get lost, a frequency acts at once. Every row
 that arrives is in exactly one batch; its latency runs from its arrival to the end of that batch.
-Power is the model's for executors that are always busy, so an idle engine looks too expensive.
+Power is the model's for executors that are always busy, which makes an idle engine too expensive,
+unless `idle_share` says what an idle executor draws.
 """
 
 import math
@@ -102,6 +103,9 @@ class MicroBatchPlant:
 
     Within a step rows arrive evenly spaced. Executors share a batch perfectly, also those that
     register or leave while it runs. A starting executor draws power but does no work.
+
+    `idle_share` is what an executor adds to the power while it works on no rows, as a share of what
+    it adds at work: between batches, and while the driver plans or commits one (the overhead).
     """
 
     def __init__(
@@ -113,7 +117,10 @@ class MicroBatchPlant:
         generator: np.random.Generator,
         *,
         step_s: float = 1.0,
+        idle_share: float = 1.0,
     ) -> None:
+        if not 0.0 <= idle_share <= 1.0:
+            raise ValueError(f"idle_share must be between 0 and 1, got {idle_share}")
         if not (np.isfinite(rates_per_s).all() and (rates_per_s >= 0).all()):
             raise ValueError("rates_per_s must be finite and not negative")
         # Whole rows: fractions are carried over to the next step.
@@ -123,6 +130,7 @@ class MicroBatchPlant:
         self._power = power
         self._generator = generator
         self._step_s = step_s
+        self._idle_share = idle_share
         self._pool = ExecutorPool(
             start.executors,
             traits.startup_s,
@@ -140,6 +148,8 @@ class MicroBatchPlant:
         self._measurement: Measurement | None = None
         self.records: list[StepRecord] = []
         self.finished: list[FinishedBatch] = []
+        self.executor_s = 0.0
+        """Time that executors were held, starting ones too, summed over them."""
 
     @property
     def observed(self) -> Configuration:
@@ -197,7 +207,7 @@ class MicroBatchPlant:
                 batch_event_s = self._batch.finishes_s(self._now_s, speed_hz)
             event_s = max(min(end_s, self._pool.next_event_s, batch_event_s), self._now_s)
             duration_s = event_s - self._now_s
-            self._energy_j += duration_s * self._draws_w()
+            self._account(duration_s)
             self._now_s = event_s
             if self._batch is not None:
                 self._batch.advance(duration_s, executors, speed_hz)
@@ -223,7 +233,7 @@ class MicroBatchPlant:
         return max(math.ceil(arrival_s / interval_s) * interval_s, arrival_s)
 
     def _begun(self) -> _RunningBatch | None:
-        rows = self._queue.take(self._now_s)
+        rows = self._taken()
         if rows is None:
             return None
         traits = self._traits
@@ -232,9 +242,7 @@ class MicroBatchPlant:
             # A multiple of the interval, divided by it, may round to just below a whole number.
             passed = math.floor(self._now_s / traits.trigger_interval_s + 1e-9)
             self._next_trigger_s = (passed + 1) * traits.trigger_interval_s
-        cycles = (
-            rows.rows * traits.row_cycles * positive_noise(self._generator, traits.row_cycles_cv)
-        )
+        cycles = self._mean_cycles(rows) * positive_noise(self._generator, traits.row_cycles_cv)
         return _RunningBatch(
             started_s=self._now_s,
             rows=rows,
@@ -242,6 +250,13 @@ class MicroBatchPlant:
             overhead_left_s=traits.overhead_s * positive_noise(self._generator, traits.overhead_cv),
             cycles_left=cycles,
         )
+
+    def _taken(self) -> TakenRows | None:
+        """The rows of a batch that begins now: all that have arrived."""
+        return self._queue.take(self._now_s)
+
+    def _mean_cycles(self, rows: TakenRows) -> float:
+        return rows.rows * self._traits.row_cycles
 
     def _finish(self, batch: _RunningBatch) -> None:
         # A work phase below the clock's resolution leaves no averages.
@@ -255,9 +270,19 @@ class MicroBatchPlant:
             FinishedBatch(batch.started_s, self._now_s, batch.rows, batch.cycles, ran_on)
         )
 
-    def _draws_w(self) -> float:
-        executors = self._pool.live + self._pool.starting
-        return float(self._power.power_w(executors, self._requested.frequency_khz))
+    def _account(self, duration_s: float) -> None:
+        """Energy and executor time of a span in which executors and frequency are constant."""
+        live, starting = self._pool.live, self._pool.starting
+        self.executor_s += duration_s * (live + starting)
+        working_s = 0.0
+        if self._batch is not None:
+            working_s = max(duration_s - self._batch.overhead_left_s, 0.0)
+        idle_w = self._draws_w(starting + self._idle_share * live)
+        busy_w = self._draws_w(starting + live)
+        self._energy_j += duration_s * idle_w + working_s * (busy_w - idle_w)
+
+    def _draws_w(self, busy_executors: float) -> float:
+        return float(self._power.power_w(busy_executors, self._requested.frequency_khz))
 
     def _measured(self, arrived: int, batches: Sequence[FinishedBatch]) -> Measurement:
         rows = sum(batch.rows.rows for batch in batches)
@@ -275,6 +300,7 @@ class MicroBatchPlant:
                 BatchSample(batch.rows.rows, batch.finished_s - batch.started_s, batch.ran_on)
                 for batch in batches
             ),
+            trigger_interval_s=self._traits.trigger_interval_s,
             power_w=self._energy_j / self._step_s,
             power_source="modelled",
         )

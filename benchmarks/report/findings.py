@@ -87,10 +87,10 @@ def summary(comparison: Comparison) -> str:
         return "No policy was run. There is nothing to compare."
     own = policies.get(OWN)
     if own is None:
-        return _summary_without_own(list(policies.values()))
+        return _summary_without_own(_where(comparison), list(policies.values()))
     threshold = duration(comparison.threshold_s)
     first = (
-        f"In simulation, foresight at its default missed the {threshold} threshold in "
+        f"{_where(comparison)} foresight at its default missed the {threshold} threshold in "
         f"{count(own.violations)} of {own.steps:,} steps at a mean power of "
         f"{watts(own.mean_power_w)}"
     )
@@ -106,14 +106,19 @@ def summary(comparison: Comparison) -> str:
     return f"{first} {second}".strip()
 
 
-def _summary_without_own(policies: Sequence[PolicyRuns]) -> str:
+def _where(comparison: Comparison) -> str:
+    simulated = comparison.provenance.backend == "simulation"
+    return "In simulation," if simulated else "On Spark,"
+
+
+def _summary_without_own(where: str, policies: Sequence[PolicyRuns]) -> str:
     def known(value: float) -> float:
         return value if math.isfinite(value) else math.inf
 
     accurate = min(policies, key=lambda policy: known(policy.violations))
     thrifty = min(policies, key=lambda policy: known(policy.mean_power_w))
     return (
-        f"In simulation, {accurate.policy} had the fewest violations: {count(accurate.violations)} "
+        f"{where} {accurate.policy} had the fewest violations: {count(accurate.violations)} "
         f"of {accurate.steps:,} steps at {watts(accurate.mean_power_w)}. "
         f"{thrifty.policy} took the least power: {watts(thrifty.mean_power_w)} with "
         f"{count(thrifty.violations)} violations."

@@ -22,8 +22,6 @@ from benchmarks.report.timeline import drawn_policies, timeline
 from benchmarks.report.tradeoff import tradeoff_svg
 from benchmarks.results import Comparison
 
-SIMULATED = "All results are simulated; no machine was measured."
-
 
 def write_report(comparison: Comparison, path: Path) -> None:
     path.write_text(render_report(comparison), encoding="utf-8")
@@ -32,19 +30,23 @@ def write_report(comparison: Comparison, path: Path) -> None:
 def render_report(comparison: Comparison) -> str:
     policies = by_policy(comparison.runs)
     drawn = drawn_policies(policies)
+    made = comparison.provenance.sentence
     body = [
         _header(comparison, policies),
         _saso(comparison, policies),
         _tradeoff(comparison),
         _timeline(comparison, drawn),
         _published(comparison),
-        element("footer", element("p", f"{SIMULATED} Written by foresight bench.", class_="aside")),
+        element("footer", element("p", f"{made} Written by foresight bench.", class_="aside")),
     ]
     head = element(
         "head",
         element("meta", charset="utf-8"),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("title", f"{comparison.scenario}, simulated: comparison of policies"),
+        element(
+            "title",
+            f"{comparison.scenario}, {comparison.provenance.figures}: comparison of policies",
+        ),
         element("style", Markup(page_css())),
     )
     script = [element("script", Markup(SCRIPT))] if drawn else []
@@ -68,7 +70,7 @@ def _header(comparison: Comparison, policies: dict[str, PolicyRuns]) -> Markup:
     ]
     return element(
         "header",
-        element("p", SIMULATED, class_="badge"),
+        element("p", comparison.provenance.sentence, class_="badge"),
         element("h1", f"Policies compared: {comparison.scenario}"),
         element("p", summary(comparison), class_="summary"),
         element("dl", *terms),
@@ -89,7 +91,7 @@ def _saso(comparison: Comparison, policies: dict[str, PolicyRuns]) -> Markup:
             "p",
             f"{how} A violation is a step whose mean latency is above the threshold; amplitude is "
             f"the mean size of a reconfiguration in executors and steps of 0.1 GHz; latencies are "
-            f"those of single results. Simulated, except decision time: that is the time this "
+            f"those of single results. {comparison.provenance.sentence} Decision time is what this "
             f"computer took to decide.",
             class_="aside",
         ),
@@ -135,7 +137,11 @@ def _timeline(comparison: Comparison, drawn: Sequence[PolicyRuns]) -> Markup:
     return element(
         "section",
         element("h2", "Step by step"),
-        element("p", f"The run with seed {drawn[0].rows[0].seed}, simulated.", class_="aside"),
+        element(
+            "p",
+            f"The run with seed {drawn[0].rows[0].seed}, {comparison.provenance.figures}.",
+            class_="aside",
+        ),
         timeline(comparison, drawn),
     )
 
@@ -150,7 +156,7 @@ def _published(comparison: Comparison) -> Markup:
     within = sum(bool(figure.within) for figure in promised)
     words = (
         "The paper (De Matteis and Mencagli, PPoPP 2016) measured a real machine; ours are "
-        "simulated, the mean over all seeds."
+        f"{comparison.provenance.figures}, the mean over all seeds."
     )
     if promised:
         words += f" {within} of {plural(len(promised), 'figure')} with a tolerance are within it."

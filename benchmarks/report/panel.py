@@ -32,6 +32,8 @@ class Panel:
     key: str
     title: str
     unit: str
+    made: str
+    """How its values came about: simulated, measured or emulated."""
     lines: tuple[Line, ...]
     background: tuple[float | None, ...] | None = None
     """A quantity drawn as an area behind the lines."""
@@ -85,7 +87,7 @@ def panel_svg(panel: Panel, step_s: float, frame: Frame) -> Markup:
     names = ", ".join(line.label for line in panel.lines)
     return drawing(
         frame,
-        f"{panel.title} in {panel.unit} over time, simulated: {names}",
+        f"{panel.title} in {panel.unit} over time, {panel.made}: {names}",
         *parts,
         class_="panel",
         data_left=f"{frame.left:g}",
@@ -93,7 +95,9 @@ def panel_svg(panel: Panel, step_s: float, frame: Frame) -> Markup:
     )
 
 
-def strips_svg(strips: Sequence[Strip], steps: int, step_s: float, frame: Frame) -> Markup:
+def strips_svg(
+    strips: Sequence[Strip], steps: int, step_s: float, made: str, frame: Frame
+) -> Markup:
     """One row a policy with a mark at each of its steps, and how many there are."""
     x, _ = time_scale(steps, step_s, frame)
     step_x = x.high / max(steps, 1)
@@ -120,7 +124,7 @@ def strips_svg(strips: Sequence[Strip], steps: int, step_s: float, frame: Frame)
     counted = ", ".join(f"{strip.label} {len(strip.steps)}" for strip in strips)
     return drawing(
         frame,
-        f"steps above the threshold, simulated: {counted}",
+        f"steps above the threshold, {made}: {counted}",
         *parts,
         class_="panel",
         data_left=f"{frame.left:g}",

@@ -25,7 +25,7 @@ def write_svg(comparison: Comparison, path: Path) -> None:
 def render_svg(comparison: Comparison) -> str:
     policies = by_policy(comparison.runs)
     repetitions = max((len(policy.rows) for policy in policies.values()), default=0)
-    title = f"Violations against power, {comparison.scenario} (simulated)"
+    title = f"Violations against power, {comparison.scenario} ({comparison.provenance.figures})"
     facts = (
         f"{comparison.source}; threshold {duration(comparison.threshold_s)}; "
         f"{plural(repetitions, 'repetition')}"

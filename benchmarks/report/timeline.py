@@ -38,7 +38,7 @@ def timeline(comparison: Comparison, policies: Sequence[PolicyRuns]) -> Markup:
     shown = panels(comparison, policies, colours)
     figures = []
     for panel in shown:
-        figures.append(_figure(panel, comparison.step_s, _remark(panel, policies)))
+        figures.append(figure(panel, comparison.step_s, _remark(panel, policies)))
         if panel.key == "latency":
             figures.append(_violations(comparison, policies, colours))
     legend = element(
@@ -51,7 +51,7 @@ def timeline(comparison: Comparison, policies: Sequence[PolicyRuns]) -> Markup:
         class_="legend",
     )
     data = element(
-        "script", _read_out(shown, comparison.step_s), type="application/json", id="read-out"
+        "script", read_out(shown, comparison.step_s), type="application/json", id="read-out"
     )
     return join([legend, *figures, data])
 
@@ -60,6 +60,7 @@ def panels(
     comparison: Comparison, policies: Sequence[PolicyRuns], colours: dict[str, str]
 ) -> list[Panel]:
     unit, per_s = latency_unit(comparison.threshold_s)
+    made = comparison.provenance.figures
 
     def lines(values: Sequence[tuple[float | None, ...]]) -> tuple[Line, ...]:
         return tuple(
@@ -68,11 +69,12 @@ def panels(
         )
 
     return [
-        _arrivals(policies, colours),
+        _arrivals(made, policies, colours),
         Panel(
             "executors",
             "Executors",
             "running",
+            made,
             lines([policy.series.executors for policy in policies]),
             stepped=True,
             from_zero=True,
@@ -81,6 +83,7 @@ def panels(
             "frequency",
             "Frequency",
             "GHz",
+            made,
             lines([tuple(khz / 1e6 for khz in policy.series.frequency_khz) for policy in policies]),
             stepped=True,
         ),
@@ -88,6 +91,7 @@ def panels(
             "latency",
             "Latency",
             unit,
+            made,
             lines(
                 [
                     tuple(None if s is None else s * per_s for s in policy.series.latency_s)
@@ -102,6 +106,7 @@ def panels(
             "power",
             "Power",
             "W",
+            comparison.provenance.power,
             lines([policy.series.power_w for policy in policies]),
             stepped=True,
             from_zero=True,
@@ -109,7 +114,7 @@ def panels(
     ]
 
 
-def _arrivals(policies: Sequence[PolicyRuns], colours: dict[str, str]) -> Panel:
+def _arrivals(made: str, policies: Sequence[PolicyRuns], colours: dict[str, str]) -> Panel:
     """Arrivals are the same for all; the forecast is that of the first policy that has one."""
     arrivals = policies[0].series.arrivals_per_s
     forecaster = next(
@@ -136,6 +141,7 @@ def _arrivals(policies: Sequence[PolicyRuns], colours: dict[str, str]) -> Panel:
         "arrivals",
         "Arrivals and forecast",
         "items per second",
+        made,
         (Line("arrivals", "quiet", arrivals), *forecast),
         background=arrivals,
         from_zero=True,
@@ -180,13 +186,13 @@ def _forecast_quality(policies: Sequence[PolicyRuns]) -> str:
     return words
 
 
-def _figure(panel: Panel, step_s: float, remark: str) -> Markup:
+def figure(panel: Panel, step_s: float, remark: str) -> Markup:
     return element(
         "figure",
         element(
             "figcaption",
             element("strong", panel.title),
-            join([" ", element("span", f"{panel.unit}, simulated", class_="unit"), " "]),
+            join([" ", element("span", f"{panel.unit}, {panel.made}", class_="unit"), " "]),
             element("output", class_="read-out"),
             *([element("span", remark, class_="remark")] if remark else []),
         ),
@@ -211,7 +217,7 @@ def _violations(
     height = 12 + 18 * len(strips)
 
     def drawn(frame: Frame) -> Markup:
-        return strips_svg(strips, steps, comparison.step_s, frame)
+        return strips_svg(strips, steps, comparison.step_s, comparison.provenance.figures, frame)
 
     return element(
         "figure",
@@ -221,7 +227,7 @@ def _violations(
             " ",
             element(
                 "span",
-                f"steps above {duration(comparison.threshold_s)}, simulated",
+                f"steps above {duration(comparison.threshold_s)}, {comparison.provenance.figures}",
                 class_="unit",
             ),
         ),
@@ -241,7 +247,7 @@ def violating_steps(series: Series, threshold_s: float) -> tuple[int, ...]:
     )
 
 
-def _read_out(shown: Sequence[Panel], step_s: float) -> Markup:
+def read_out(shown: Sequence[Panel], step_s: float) -> Markup:
     steps = max(len(line.values) for panel in shown for line in panel.lines)
     stride = max(1, math.ceil(steps / READ_OUT_POINTS))
     document = {

@@ -66,7 +66,7 @@ def tradeoff_body(comparison: Comparison, frame: Frame) -> Markup | None:
     of_steps = f" of {steps:,} steps" if steps else ""
     return join(
         [
-            x_axis(frame, x, "mean power (W), simulated", grid=True),
+            x_axis(frame, x, f"mean power (W), {comparison.provenance.power}", grid=True),
             y_axis(frame, y),
             text(frame.left, frame.top - 12, f"violations{of_steps}{square_root}"),
             _bound(bound, frame),
@@ -79,7 +79,7 @@ def tradeoff_body(comparison: Comparison, frame: Frame) -> Markup | None:
 
 def _description(comparison: Comparison) -> str:
     names = ", ".join(by_policy(comparison.runs))
-    return f"violations against mean power, simulated: {names}"
+    return f"violations against mean power, {comparison.provenance.figures}: {names}"
 
 
 def _scales(

@@ -1,16 +1,17 @@
 """`foresight`: the product's own policy, built on the MPC paper (seed 004) and what it left open.
 
 What it does differently from lat-power: it plans against scenarios of the forecast and of the
-model's own error instead of their means, and counts the probability of a violation besides the
-length of the latency; it models every replica as a queue of its own and bursts by their
-dispersion; it uses a calibrated power model; costs are normalised, so that weights mean the same
-for any target and cluster; a change must be worth more than staying; keys move only when they
-must; an overload is drained, not declared infeasible; and nothing is scaled in on stale data.
+model's own error instead of their means, believes a rate that no scenario foresaw at once, and
+counts the probability of a violation besides the length of the latency; it models every replica as
+a queue of its own and bursts by their dispersion; it uses a calibrated power model; costs are
+normalised, so that weights mean the same for any target and cluster; a change must be worth more
+than staying; keys move only when they must; an overload is drained, not declared infeasible; and
+nothing is scaled in on stale data.
 """
 
 from collections import deque
 from dataclasses import dataclass, replace
-from math import ceil
+from math import ceil, inf
 from typing import Literal, Protocol
 
 import numpy as np
@@ -20,6 +21,7 @@ from energy.power import PowerModel
 from mpc.horizon.problem import Backlog, Constraints, HorizonProblem, QosCurve
 from mpc.horizon.search import solve, warm_up
 from mpc.horizon.trajectory import cost_terms
+from mpc.policies.rejected import rejected_moves
 from mpc.policies.routing import SteadyRouting
 from mpc.risk import RiskMeasure, at_risk
 from mpc.values import Configuration, ConfigurationSpace, Decision, FloatArray, Measurement
@@ -27,6 +29,11 @@ from mpc.values import Configuration, ConfigurationSpace, Decision, FloatArray, 
 LENGTH_SHARE = 0.03
 """Weight of the length of a latency beside the weight of breaking the target. Not zero: it orders
 configurations that all keep the target, or all break it."""
+
+SURPRISE_EVERY = 2
+"""A rate above all that was foreseen is a glitch or a new level, which the forecaster tells apart
+only steps later. Until then every second scenario goes on at it: to scale out for a glitch costs a
+little energy, to wait for the confirmation of a new level a backlog."""
 
 TABLE_CELLS = 1_000_000
 FEWEST_SCENARIOS = 20
@@ -102,6 +109,8 @@ class ForesightPolicy:
         self._routing = SteadyRouting()
         self._items_in_system = 0.0
         self._arrivals_per_s = 0.0
+        self._foreseen_per_s = inf
+        """The highest rate that the scenarios had for the step that is measured next."""
         self._dead_time_steps = ceil(parameters.dead_time_s / parameters.step_s)
         self._requests: deque[int] = deque(maxlen=self._dead_time_steps)
         executors = space.executors.astype(np.float64)[:, None]
@@ -126,25 +135,40 @@ class ForesightPolicy:
         expected = self._forecaster.forecast(horizon)
         if scenarios is None or expected is None or not self._latency.ready:
             return self._decided(measurement, current, "nothing measured yet: hold")
+        scenarios = self._with_surprise(scenarios, measurement.arrivals_per_s)
         problem = self._problem(current, scenarios, expected, backlog_items)
         plan = solve(problem, node_budget=self._parameters.node_budget)
         target = plan.trajectory[0]
-        reason = "cheapest plan over the horizon"
-        if target == current:
+        reason, held = "cheapest plan over the horizon", None
+        cooling_down = target == current and self._locked
+        if cooling_down:
+            dwell = self._parameters.limits.min_dwell_steps
+            reason = f"changed {self._steps_since_change} steps ago and is kept for {dwell}"
+        elif target == current:
             reason = "the current configuration is the best start of the plan"
         elif measurement.arrivals_per_s is None and self._uses_less(target, current):
             target = current
             reason = "no fresh measurement: nothing is scaled in"
-        elif (
-            self._placed
-            and self._may_stay(current)
-            and not self._worth_it(problem, plan.cost.total)
-        ):
-            target = current
-            reason = "a change would gain less than it costs"
+            held = "the cheapest plan, but nothing is scaled in without a fresh measurement"
+        elif self._placed and self._may_stay(current):
+            gain, needed = self._gain(problem, plan.cost.total), self._needed_gain(problem.horizon)
+            if gain <= needed:
+                target = current
+                reason = "a change would gain less than it costs"
+                held = f"the cheapest plan, but it saves {gain:.3g} and must save {needed:.3g}"
         self._placed = True
-        decision = self._decided(measurement, target, reason)
-        return replace(decision, plan=plan, expected_arrivals_per_s=expected)
+        return replace(
+            self._decided(measurement, target, reason),
+            plan=plan,
+            expected_arrivals_per_s=expected,
+            alternatives=rejected_moves(problem, plan, target, held),
+            cooling_down=cooling_down,
+        )
+
+    @property
+    def _locked(self) -> bool:
+        since, dwell = self._steps_since_change, self._parameters.limits.min_dwell_steps
+        return since is not None and since < dwell
 
     def _learn(self, measurement: Measurement) -> float:
         """Update every estimate; returns the items beyond those a healthy system holds."""
@@ -158,10 +182,27 @@ class ForesightPolicy:
         if measurement.arrivals_per_s is not None and measurement.completions_per_s is not None:
             growth = (measurement.arrivals_per_s - measurement.completions_per_s) * step_s
             self._items_in_system = max(self._items_in_system + growth, 0.0)
+            latency_s = measurement.latency_s
+            if latency_s is not None and latency_s <= self._parameters.target_latency_s:
+                # First come, first served: what comes out in time has left nothing waiting. A sum
+                # alone would never lose what batches that end in bursts once added to it.
+                self._items_in_system = min(self._items_in_system, healthy_items)
         if measurement.backlog_items is not None:
             self._items_in_system = measurement.backlog_items  # counted, not summed up
         self._latency.observe(measurement, had_backlog)
         return max(self._items_in_system - 2.0 * healthy_items, 0.0)
+
+    def _with_surprise(self, scenarios: FloatArray, measured_per_s: float | None) -> FloatArray:
+        """Scenarios (S, h), some at the measured rate if it was neither foreseen nor is now.
+
+        Not foreseen: while a rate falls as expected, every scenario is below what was measured.
+        """
+        foreseen_per_s, self._foreseen_per_s = self._foreseen_per_s, float(scenarios[:, 0].max())
+        if measured_per_s is None or measured_per_s <= max(foreseen_per_s, self._foreseen_per_s):
+            return scenarios
+        surprised = scenarios.copy()
+        surprised[::SURPRISE_EVERY] = np.maximum(surprised[::SURPRISE_EVERY], measured_per_s)
+        return surprised
 
     def _problem(
         self,
@@ -240,7 +281,12 @@ class ForesightPolicy:
         spent = parameters.energy_budget_j is not None and energy_j > parameters.energy_budget_j
         return not (capped or spent)
 
-    def _worth_it(self, problem: HorizonProblem, plan_cost: float) -> bool:
+    def _gain(self, problem: HorizonProblem, plan_cost: float) -> float:
+        """What the plan saves over the horizon against just staying."""
+        stay = (problem.current,) * problem.horizon
+        return cost_terms(problem, stay).total - plan_cost
+
+    def _needed_gain(self, horizon: int) -> float:
         """A change must gain, per step, more than its price over just staying.
 
         The price is the switching weight. A high latency weight raises it, or else every ripple of
@@ -249,14 +295,12 @@ class ForesightPolicy:
         """
         parameters = self._parameters
         if parameters.scaling == "paper":
-            return True
+            return -inf
         price = min(
             parameters.switching_weight * max(1.0, parameters.latency_weight),
             max(parameters.latency_weight / 7.0, parameters.switching_weight / 3.0),
         )
-        stay = (problem.current,) * problem.horizon
-        gain = cost_terms(problem, stay).total - plan_cost
-        return gain > price * problem.horizon
+        return price * horizon
 
     def _recent_requests(self, current: Configuration) -> tuple[int, ...]:
         missing = self._dead_time_steps - len(self._requests)

@@ -275,6 +275,16 @@ class Emulation(Struct, frozen=True, forbid_unknown_fields=True):
             "than 1 puts more emulated CPUs on a machine than it has cores. Needs a throttle.",
         ),
     ] = 1.0
+    free_cpu_s: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=3600,
+            description="CPU time that a new executor may use before its share holds, so that it "
+            "starts as fast as on a real host.",
+            extra={"unit": "s"},
+        ),
+    ] = 0.0
     throttle: Annotated[
         Literal["auto", "cgroup-v1", "cgroup-v2", "duty-cycle", "none"],
         Meta(description="How the emulated frequency slows the executors down."),

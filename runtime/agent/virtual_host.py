@@ -45,6 +45,7 @@ class VirtualHost:
             cpus=range(settings.cpus),
             packages=package_zones(host.zones, host.plan.package_of),
             core_share=settings.share,
+            free_cpu_s=settings.free_cpu_s,
         )
 
     def executors(self) -> Sequence[Executor]:

@@ -5,12 +5,12 @@ from typing import Annotated
 
 import typer
 
-from runtime.cli import hft, scenarios
+from runtime.cli import decentralised, edf, hft, mdp, overhead, peers, resume, scenarios, thesis
 from runtime.cli.parameters import JsonFile
 
 bench_app = typer.Typer(help="Measure and compare.", no_args_is_help=True)
-scenarios.add_to(bench_app)
-hft.add_to(bench_app)
+for part in (scenarios, thesis, edf, mdp, decentralised, peers, hft, overhead, resume):
+    part.add_to(bench_app)
 
 
 @bench_app.command()

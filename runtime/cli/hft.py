@@ -1,15 +1,22 @@
 """`foresight bench hft | quotes`: the trading pipeline on a real Spark cluster, and its source."""
 
-from typing import Annotated, Any
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from runtime.cli.parameters import JsonFile, Overrides
+from runtime.cli.parameters import JsonFile, Overrides, writable
+
+if TYPE_CHECKING:
+    from benchmarks.hft.comparison import EmulatedHosts, GivenCluster
+    from benchmarks.hft.replay import Replay
 
 
 def add_to(bench_app: typer.Typer) -> None:
     """Register the commands of this file."""
     bench_app.command()(hft)
+    bench_app.command()(calibrate_plant)
     bench_app.command()(quotes)
 
 
@@ -17,43 +24,137 @@ def hft(
     policies: Annotated[
         str,
         typer.Option(
-            metavar="NAMES", help="foresight, peak, static-N, rule-based, spark-ratio; with commas."
+            metavar="A,B,...", help="Policies that run on a cluster, one after the other."
         ),
     ] = "foresight,peak,spark-ratio",
     duration_s: Annotated[
         float, typer.Option("--duration", min=10, max=86_400, help="Measured seconds a policy.")
-    ] = 120.0,
-    latency_ms: Annotated[float, typer.Option(min=1, help="Target.")] = 5000.0,
-    peak: Annotated[float, typer.Option(min=1, help="Quotes/s at the top of the wave.")] = 4000.0,
-    trough: Annotated[float, typer.Option(min=0, help="Quotes/s at its bottom.")] = 500.0,
+    ] = 180.0,
+    latency_ms: Annotated[
+        float | None, typer.Option(min=1, help="Target, in place of the scenario's own.")
+    ] = None,
+    quotes_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--quotes",
+            metavar="FILE",
+            exists=True,
+            dir_okay=False,
+            help="Recorded quotes, parquet or CSV, instead of generated ones.",
+        ),
+    ] = None,
+    rate: Annotated[
+        Literal["wave", "constant", "random-walk", "trading-day", "recorded"],
+        typer.Option(help="Shape of the load; recorded needs --quotes."),
+    ] = "wave",
+    acceleration: Annotated[
+        float, typer.Option(min=0.001, help="Plays the rates so many times faster.")
+    ] = 1.0,
+    peak: Annotated[
+        float | None, typer.Option(min=1, help="Quotes/s at the busiest moment.")
+    ] = None,
+    trough: Annotated[
+        float | None, typer.Option(min=0, help="Quotes/s at the bottom of a wave.")
+    ] = None,
+    period_s: Annotated[
+        float | None, typer.Option("--period", min=1, help="Seconds from wave to wave.")
+    ] = None,
+    placement: Annotated[
+        Literal["balanced", "flux", "hash"],
+        typer.Option(help="How the fits are placed on the executors."),
+    ] = "balanced",
+    master: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="A running standalone cluster (spark://...), instead of emulated hosts.",
+        ),
+    ] = None,
+    agents: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--agent",
+            metavar="HOST=ADDRESS",
+            help="Agent of a host of that cluster (repeatable), as in agents.urls.",
+        ),
+    ] = None,
+    executors: Annotated[
+        int | None, typer.Option(min=1, help="Most executors on that cluster.")
+    ] = None,
+    warm_up_s: Annotated[
+        float | None,
+        typer.Option("--warm-up", min=20, help="Seconds before a policy is measured."),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of generated quotes.")] = 1,
     json_file: JsonFile = None,
+    report: Annotated[
+        str | None, typer.Option(metavar="FILE", callback=writable, help="Write an HTML report.")
+    ] = None,
     overrides: Overrides = None,
 ) -> None:
-    """Policies one after the other on a Spark cluster of this machine, with emulated hosts.
+    """Policies one after the other on a Spark cluster: the trading pipeline on replayed quotes.
 
-    Starts agents, a Master, Workers and a driver for each policy; some minutes a policy. Quotes
-    come in waves; latency is that of the predictions. Energy is emulated.
+    Without --master it starts its own on this machine: agents with emulated hosts, a Master,
+    Workers, and a driver for each policy; some five minutes a policy. Latency is that of the
+    predictions; energy is emulated on emulated hosts, and measured where the agents measure it.
     """
     from benchmarks.hft.comparison import Setting, compare
-    from runtime.cli.output import Results, activity, show
+    from benchmarks.report import write_report
+    from runtime.cli.hft_live import live_view
+    from runtime.cli.output import Results, show
     from runtime.spark.cluster import why_unavailable
 
     missing = why_unavailable()
     if missing is not None:
         raise OSError(missing)
+    default = Setting()
     setting = Setting(
+        cluster=_cluster(master, agents or [], executors),
+        replay=_replay(quotes_file, rate, acceleration, peak, trough, period_s),
+        warm_up_s=default.warm_up_s if warm_up_s is None else warm_up_s,
         duration_s=duration_s,
-        target_s=latency_ms / 1e3,
-        peak_per_s=peak,
-        trough_per_s=trough,
+        target_s=default.target_s if latency_ms is None else latency_ms / 1e3,
+        placement=placement,
+        seed=seed,
         overrides=tuple(overrides or ()),
     )
-    with activity("hft") as begin:
-        comparison = compare(
-            policies.split(","), setting, begin, lambda policy, step: begin(_line(policy, step))
-        )
-    rows = [run.row for run in comparison.runs]
-    show(Results("hft", "spark", rows), json_file)
+    peak_per_s = setting.replay.peak_per_s
+    with live_view(setting.target_s, peak_per_s) as view:
+        comparison = compare(policies.split(","), setting, view.begin, view.step)
+    print(f"{comparison.source}. {comparison.provenance.sentence}", file=sys.stderr)
+    show(Results("hft", "spark", [run.row for run in comparison.runs]), json_file)
+    if report is not None:
+        write_report(comparison, Path(report))
+        print(f"wrote {report}", file=sys.stderr)
+
+
+def calibrate_plant(
+    duration_s: Annotated[
+        float,
+        typer.Option("--duration", min=60, max=86_400, help="Seconds of each of the two runs."),
+    ] = 120.0,
+    seed: Annotated[int, typer.Option(min=0, help="Of generated quotes.")] = 1,
+    json_file: JsonFile = None,
+    overrides: Overrides = None,
+) -> None:
+    """Calibrate the simulator's Spark-like plant from a run of the trading pipeline.
+
+    One run on emulated hosts visits configurations and gives the traits of the plant; a second,
+    under foresight, is predicted with them: mean batch duration and mean latency, with the errors.
+    """
+    from benchmarks.hft.calibration_run import calibrate, calibration_rows
+    from benchmarks.hft.comparison import Setting
+    from runtime.cli.hft_live import live_view
+    from runtime.cli.output import Results, show
+    from runtime.spark.cluster import why_unavailable
+
+    missing = why_unavailable()
+    if missing is not None:
+        raise OSError(missing)
+    setting = Setting(duration_s=duration_s, seed=seed, overrides=tuple(overrides or ()))
+    with live_view(setting.target_s, setting.replay.peak_per_s) as view:
+        found = calibrate(setting, view.begin, view.step)
+    show(Results("calibrate-plant", "spark", calibration_rows(found)), json_file)
 
 
 def quotes(json_file: JsonFile = None) -> None:
@@ -70,13 +171,44 @@ def quotes(json_file: JsonFile = None) -> None:
     show(Results("quotes", "spark", rows), json_file)
 
 
-def _line(policy: str, step: dict[str, Any]) -> str:
-    def text(value: float | None, form: str) -> str:
-        return "-" if value is None else format(value, form)
+def _cluster(
+    master: str | None, agents: list[str], executors: int | None
+) -> "EmulatedHosts | GivenCluster":
+    from benchmarks.hft.comparison import EmulatedHosts, GivenCluster
 
-    return (
-        f"{policy}: {text(step['arrivals_per_s'], ',.0f')} quotes/s, "
-        f"latency {text(step['latency_s'], '.1f')} s, "
-        f"{step['executors'][1]} executors at {step['frequency_khz'][1] / 1e6:.1f} GHz, "
-        f"{text(step['power_w'], '.0f')} W emulated"
-    )
+    if master is None:
+        if agents or executors is not None:
+            raise typer.BadParameter(
+                "--agent and --executors belong to a cluster given by --master."
+            )
+        return EmulatedHosts()
+    if executors is None:
+        raise typer.BadParameter("--master needs --executors, the most that may be used.")
+    return GivenCluster(master, tuple(agents), executors)
+
+
+def _replay(
+    path: Path | None,
+    rate: str,
+    acceleration: float,
+    peak: float | None,
+    trough: float | None,
+    period_s: float | None,
+) -> "Replay":
+    """The demo's wave with what was given otherwise."""
+    import msgspec
+
+    from benchmarks.hft.comparison import WAVE
+
+    if rate == "recorded" and path is None:
+        raise typer.BadParameter("--rate recorded needs --quotes.")
+    given = {
+        "path": None if path is None else str(path.absolute()),
+        "symbols": WAVE.symbols if path is None else None,
+        "rate": rate,
+        "acceleration": acceleration,
+        "peak_per_s": WAVE.peak_per_s if peak is None else peak,
+        "trough_per_s": WAVE.trough_per_s if trough is None else trough,
+        "period_s": WAVE.period_s if period_s is None else period_s,
+    }
+    return msgspec.structs.replace(WAVE, **given)

@@ -13,7 +13,19 @@ from typing import Annotated
 import msgspec
 import typer
 
-from runtime.cli import doctor, submit
+from runtime.cli import (
+    calibrate,
+    dashboard,
+    doctor,
+    explain,
+    kubernetes,
+    pause,
+    replay,
+    report,
+    submit,
+    top,
+    tune,
+)
 from runtime.cli.agent import agent_app
 from runtime.cli.bench import bench_app
 from runtime.cli.parameters import Overrides
@@ -25,14 +37,26 @@ INTERRUPTED = 130
 app = typer.Typer(
     name="foresight",
     help="Predictive, energy-aware autoscaling for Spark Structured Streaming.",
-    add_completion=False,
+    add_completion=True,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
 app.add_typer(agent_app, name="agent")
 app.add_typer(bench_app, name="bench")
-doctor.add_to(app)
-submit.add_to(app)
+for part in (
+    submit,
+    top,
+    dashboard,
+    explain,
+    replay,
+    report,
+    pause,
+    tune,
+    calibrate,
+    doctor,
+    kubernetes,
+):
+    part.add_to(app)
 
 
 def run(arguments: Sequence[str] | None = None) -> int:

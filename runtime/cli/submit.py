@@ -1,11 +1,14 @@
 """`foresight submit`: run a PySpark application under control."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from runtime.cli.parameters import Overrides
+
+if TYPE_CHECKING:
+    from runtime.spark.local import LocalSetting
 
 
 def add_to(app: typer.Typer) -> None:
@@ -28,6 +31,20 @@ def submit(
         str | None,
         typer.Option(metavar="URL", help="Cluster, unless the application names one."),
     ] = None,
+    local: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOSTS[xCPUS]",
+            help="Run on a cluster of this machine that ends with the application, such as 2x2.",
+        ),
+    ] = None,
+    emulate: Annotated[
+        bool,
+        typer.Option(
+            "--emulate",
+            help="With --local: hosts with an emulated CPU frequency and energy counter.",
+        ),
+    ] = False,
     conf: Annotated[
         list[str] | None,
         typer.Option(metavar="KEY=VALUE", help="Spark option, as for spark-submit (repeatable)."),
@@ -39,13 +56,32 @@ def submit(
     application's; 2 if it cannot be controlled.
     """
     from runtime.config import load_config
-    from runtime.spark.submit import run_application
+    from runtime.spark.submit import run_application, run_locally
 
     config = load_config(config_file, overrides or ())
     options = dict(_option(text) for text in conf or ())
-    code = run_application(application, arguments or (), config, master, options)
+    setting = _setting(local, emulate, master)
+    if setting is None:
+        code = run_application(application, arguments or (), config, master, options)
+    else:
+        code = run_locally(application, arguments or (), config, setting, options)
     if code:
         raise typer.Exit(code)
+
+
+def _setting(local: str | None, emulate: bool, master: str | None) -> "LocalSetting | None":
+    from runtime.spark.local import LocalSetting
+
+    if local is None:
+        if emulate:
+            raise typer.BadParameter("needs --local.", param_hint="'--emulate'")
+        return None
+    if master is not None:
+        raise typer.BadParameter("cannot stand beside --master.", param_hint="'--local'")
+    try:
+        return LocalSetting.parse(local, emulate)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="'--local'") from None
 
 
 def _option(text: str) -> tuple[str, str]:

@@ -95,7 +95,7 @@ class Agents(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Power(Struct, frozen=True, forbid_unknown_fields=True):
-    """What is known of the hosts' power before anything is measured."""
+    """What is known of the hosts' power before anything is measured: one figure, or a model."""
 
     full_power_w: (
         Annotated[
@@ -114,6 +114,78 @@ class Power(Struct, frozen=True, forbid_unknown_fields=True):
         ]
         | None
     ) = None
+    base_w: (
+        Annotated[
+            float,
+            Meta(
+                ge=0,
+                le=1e9,
+                description="Model, as `foresight calibrate` writes it: what all hosts draw "
+                "whatever runs.",
+                extra={"unit": "W", "absent": "no model", "example": 20.0},
+            ),
+        ]
+        | None
+    ) = None
+    per_ghz_w: (
+        Annotated[
+            float,
+            Meta(
+                ge=0,
+                le=1e9,
+                description="Model: added by each GHz of the hosts' frequency.",
+                extra={"unit": "W/GHz", "absent": "no model", "example": 20.0},
+            ),
+        ]
+        | None
+    ) = None
+    per_executor_ghz_w: (
+        Annotated[
+            float,
+            Meta(
+                ge=0,
+                le=1e9,
+                description="Model: added by each busy executor and GHz.",
+                extra={"unit": "W/GHz", "absent": "no model", "example": 5.8},
+            ),
+        ]
+        | None
+    ) = None
+    per_executor_ghz3_w: (
+        Annotated[
+            float,
+            Meta(
+                ge=0,
+                le=1e9,
+                description="Model: added by each busy executor and cubed GHz.",
+                extra={"unit": "W/GHz^3", "absent": "no model", "example": 0.4},
+            ),
+        ]
+        | None
+    ) = None
+
+    @property
+    def coefficients(self) -> tuple[float, float, float, float] | None:
+        """Of P = a + b f + c n f + d n f^3, f in GHz; None without a model."""
+        given = tuple(
+            value
+            for value in (
+                self.base_w,
+                self.per_ghz_w,
+                self.per_executor_ghz_w,
+                self.per_executor_ghz3_w,
+            )
+            if value is not None
+        )
+        if len(given) < 4:
+            return None
+        base_w, per_ghz_w, per_executor_ghz_w, per_executor_ghz3_w = given
+        return base_w, per_ghz_w, per_executor_ghz_w, per_executor_ghz3_w
+
+    @property
+    def in_watts(self) -> bool:
+        """Whether watts are known, or only shares of an unknown power."""
+        return self.full_power_w is not None or self.coefficients is not None
 
 
 class Journal(Struct, frozen=True, forbid_unknown_fields=True):
@@ -142,7 +214,8 @@ class Journal(Struct, frozen=True, forbid_unknown_fields=True):
         Meta(
             ge=0,
             le=100_000,
-            description="Journaled steps that a restarted application learns from.",
+            description="Journaled steps that a restarted application learns from, unless its "
+            "policy was saved: then only those after that. 0: it begins anew, and saves nothing.",
             extra={"unit": "steps"},
         ),
     ] = 600

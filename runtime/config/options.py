@@ -4,6 +4,7 @@ Everything here is read from the structs of a schema; nothing is declared a seco
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
@@ -53,26 +54,26 @@ class Section:
     """A table of the file; the first one has no name and holds the keys above every table."""
 
     name: str
+    """As between the brackets: "cost", "policies.ds2"."""
     description: str
     options: tuple[Option, ...]
 
 
 @cache
 def sections(schema: type[msgspec.Struct]) -> tuple[Section, ...]:
-    """Every section in the order of the schema, with its options."""
-    top: list[Option] = []
-    tables: list[Section] = []
-    for field in msgspec.structs.fields(schema):
-        if isinstance(field.default, msgspec.Struct):
-            struct = type(field.default)
-            options = tuple(
-                _option((field.encode_name, inner.encode_name), inner)
-                for inner in msgspec.structs.fields(struct)
-            )
-            tables.append(Section(field.encode_name, _first_line(struct.__doc__), options))
-        else:
-            top.append(_option((field.encode_name,), field))
-    return (Section("", _first_line(schema.__doc__), tuple(top)), *tables)
+    """Every section in the order of the schema, with its options; a table before those in it."""
+    return tuple(_sections(schema, ()))
+
+
+def _sections(schema: type[msgspec.Struct], key: tuple[str, ...]) -> Iterator[Section]:
+    fields = msgspec.structs.fields(schema)
+    tables = [field for field in fields if isinstance(field.default, msgspec.Struct)]
+    own = tuple(
+        _option((*key, field.encode_name), field) for field in fields if field not in tables
+    )
+    yield Section(".".join(key), _first_line(schema.__doc__), own)
+    for table in tables:
+        yield from _sections(type(table.default), (*key, table.encode_name))
 
 
 @cache

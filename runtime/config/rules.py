@@ -7,9 +7,12 @@ the one the user wrote, so that nobody is told to look at a default.
 from collections.abc import Iterator
 from itertools import pairwise
 
-from runtime.config.live import Agents, agent_address
+from runtime.config.live import Agents, Power, agent_address
+from runtime.config.policies.rules import policy_contradictions
+from runtime.config.schedule import schedule_contradictions
 from runtime.config.schema import Config, Frequency
 from runtime.config.strict import Contradiction
+from runtime.config.web import Web
 
 SEASONAL_MODELS = ("holt-winters", "mixture")
 MAX_FREQUENCIES = 256
@@ -21,6 +24,18 @@ def contradictions(config: Config) -> Iterator[Contradiction]:
     yield from _forecast(config)
     yield from _dead_time(config)
     yield from _agents(config.agents)
+    yield from _power(config.power)
+    yield from schedule_contradictions(config.schedule)
+    yield from _web(config.web)
+    yield from policy_contradictions(config.policies, config.slo.latency_ms)
+
+
+def _web(web: Web) -> Iterator[Contradiction]:
+    if web.enabled and not web.on_loopback and web.token_file is None:
+        yield (
+            (("web", "address"), "must be loopback without web.token_file"),
+            (("web", "token_file"), f"must be given with web.address = {web.address}"),
+        )
 
 
 def _executors(config: Config) -> Iterator[Contradiction]:
@@ -129,6 +144,19 @@ def _dead_time(config: Config) -> Iterator[Contradiction]:
                 f"in horizon.steps = {config.horizon.steps}",
             ),
         )
+
+
+def _power(power: Power) -> Iterator[Contradiction]:
+    names = ("base_w", "per_ghz_w", "per_executor_ghz_w", "per_executor_ghz3_w")
+    given = [name for name in names if getattr(power, name) is not None]
+    missing = [f"power.{name}" for name in names if name not in given]
+    if given and missing:
+        words = f"must stand together with {' and '.join(missing)}"
+        yield tuple((("power", name), words) for name in given)
+    if given and power.full_power_w is not None:
+        yield ((("power", "full_power_w"), "must not stand beside a model of the power"),)
+    if power.coefficients is not None and not any(power.coefficients):
+        yield tuple((("power", name), "must not be 0 as all the others are") for name in given)
 
 
 def _agents(agents: Agents) -> Iterator[Contradiction]:

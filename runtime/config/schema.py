@@ -8,20 +8,14 @@ for an option without a default; for text with a pattern `allowed`, the names it
 what it is ("an absolute path").
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
-from msgspec import Meta, Struct, field
+from msgspec import Meta, Struct
 
 from runtime.config.live import Agents, Journal, Power, Spark
-
-POLICY_PATTERN = (
-    r"^(foresight|peak|static-[1-9][0-9]*|rule-based|spl|lat-(node|power)-(nosw|h1|h2|h3))$"
-)
-POLICY_NAMES = (
-    "foresight, peak, static-N, rule-based, spl, "
-    "lat-node-nosw, lat-node-h1, lat-node-h2, lat-node-h3, "
-    "lat-power-nosw, lat-power-h1, lat-power-h2, lat-power-h3"
-)
+from runtime.config.policies import POLICY_NAMES, POLICY_PATTERN, Policies
+from runtime.config.schedule import Schedule
+from runtime.config.web import Web
 
 # 10 MHz to 10 GHz: a value in Hz or MHz by mistake falls outside.
 FrequencyKhz = Annotated[int, Meta(ge=10_000, le=10_000_000)]
@@ -45,18 +39,68 @@ class Slo(Struct, frozen=True, forbid_unknown_fields=True):
     ] = 0.95
 
 
+class Weights(NamedTuple):
+    """Of latency, resource and switching."""
+
+    alpha: float
+    beta: float
+    gamma: float
+
+
+PROFILES = {
+    "latency": Weights(3.0, 0.5, 0.03),
+    "balanced": Weights(1.25, 0.5, 0.03),
+    "energy": Weights(0.8, 0.5, 0.015),
+}
+
+
+def _by_profile(name: str) -> str:
+    return ", ".join(f"{getattr(weights, name):g} ({word})" for word, weights in PROFILES.items())
+
+
 class Cost(Struct, frozen=True, forbid_unknown_fields=True):
     """The objective: alpha * latency + beta * resource + gamma * switching."""
 
-    latency_weight: Annotated[float, Meta(gt=0, description="Weight of latency.")] = field(
-        name="alpha", default=1.25
-    )
-    resource_weight: Annotated[float, Meta(ge=0, description="Weight of the resource in use.")] = (
-        field(name="beta", default=0.5)
-    )
-    switching_weight: Annotated[
-        float, Meta(ge=0, description="Weight of changing the configuration.")
-    ] = field(name="gamma", default=0.03)
+    profile: Annotated[
+        Literal["latency", "balanced", "energy"],
+        Meta(
+            description="The weights in one word: rather too fast, as is usual, or rather too "
+            "thrifty. A weight that is given counts instead of the profile's."
+        ),
+    ] = "balanced"
+    alpha: (
+        Annotated[
+            float,
+            Meta(
+                gt=0,
+                description="Weight of latency.",
+                extra={"absent": _by_profile("alpha"), "example": PROFILES["balanced"].alpha},
+            ),
+        ]
+        | None
+    ) = None
+    beta: (
+        Annotated[
+            float,
+            Meta(
+                ge=0,
+                description="Weight of the resource in use.",
+                extra={"absent": _by_profile("beta"), "example": PROFILES["balanced"].beta},
+            ),
+        ]
+        | None
+    ) = None
+    gamma: (
+        Annotated[
+            float,
+            Meta(
+                ge=0,
+                description="Weight of changing the configuration.",
+                extra={"absent": _by_profile("gamma"), "example": PROFILES["balanced"].gamma},
+            ),
+        ]
+        | None
+    ) = None
     resource: Annotated[
         Literal["power", "executors"], Meta(description="What the resource term counts.")
     ] = "power"
@@ -67,6 +111,18 @@ class Cost(Struct, frozen=True, forbid_unknown_fields=True):
             "the scale of the paper, to reproduce it."
         ),
     ] = "normalised"
+
+    @property
+    def latency_weight(self) -> float:
+        return PROFILES[self.profile].alpha if self.alpha is None else self.alpha
+
+    @property
+    def resource_weight(self) -> float:
+        return PROFILES[self.profile].beta if self.beta is None else self.beta
+
+    @property
+    def switching_weight(self) -> float:
+        return PROFILES[self.profile].gamma if self.gamma is None else self.gamma
 
 
 class Horizon(Struct, frozen=True, forbid_unknown_fields=True):
@@ -280,6 +336,14 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
             "journal, and touches nothing."
         ),
     ] = "control"
+    seed: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=2**63 - 1,
+            description="Seed of the policies that choose by chance.",
+        ),
+    ] = 1
     slo: Slo = Slo()
     cost: Cost = Cost()
     horizon: Horizon = Horizon()
@@ -290,8 +354,11 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     latency: Latency = Latency()
     spark: Spark = Spark()
     agents: Agents = Agents()
+    schedule: Schedule = Schedule()
     power: Power = Power()
     journal: Journal = Journal()
+    web: Web = Web()
+    policies: Policies = Policies()
 
     @property
     def configurations(self) -> int:

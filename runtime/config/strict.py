@@ -9,7 +9,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import msgspec
 
@@ -121,22 +121,23 @@ def _parse_value(text: str) -> object:
 
 
 def _leaves(
-    schema: type[msgspec.Struct], table: Mapping[str, object], source: str
+    schema: type[msgspec.Struct], table: Mapping[str, object], source: str, above: Key = ()
 ) -> Iterator[tuple[Key, object]]:
     """Every key of the file with its value; unknown keys and sections are refused."""
-    names = {section.name for section in sections(schema) if section.name}
     for name, value in table.items():
-        if name not in names:
-            if (name,) not in options(schema):
-                _refuse_unknown(schema, (name,), value, source)
-            yield (name,), value
+        key = (*above, name)
+        if key in options(schema):
+            yield key, value
+        elif key not in _tables(schema):
+            _refuse_unknown(schema, key, value, source)
         elif not isinstance(value, Mapping):
-            raise ConfigError.of_value(source, (name,), value, "must be a table")
+            raise ConfigError.of_value(source, key, value, "must be a table")
         else:
-            for inner, inner_value in value.items():
-                if (name, inner) not in options(schema):
-                    _refuse_unknown(schema, (name, inner), inner_value, source)
-                yield (name, inner), inner_value
+            yield from _leaves(schema, value, source, key)
+
+
+def _tables(schema: type[msgspec.Struct]) -> tuple[Key, ...]:
+    return tuple(tuple(section.name.split(".")) for section in sections(schema) if section.name)
 
 
 def _refuse_unknown(schema: type[msgspec.Struct], key: Key, value: object, source: str) -> NoReturn:
@@ -144,37 +145,35 @@ def _refuse_unknown(schema: type[msgspec.Struct], key: Key, value: object, sourc
     if closest is not None:
         hint = f"unknown key, did you mean {closest}?"
     else:
-        siblings = [known[-1] for known in options(schema) if known[:-1] == key[:-1]]
-        if len(key) == 1:
-            siblings += [section.name for section in sections(schema) if section.name]
-        hint = f"unknown key, must be one of {', '.join(siblings)}"
+        hint = f"unknown key, must be one of {', '.join(_siblings(schema, key))}"
     raise ConfigError.of_value(source, key, value, hint)
+
+
+def _siblings(schema: type[msgspec.Struct], key: Key) -> list[str]:
+    """What may stand where the key does: options first, then tables."""
+    known = (*options(schema), *_tables(schema))
+    return [other[-1] for other in known if other[:-1] == key[:-1]]
 
 
 def _closest(schema: type[msgspec.Struct], key: Key) -> str | None:
     """The known key the user most likely meant, or None."""
     known = [".".join(option) for option in options(schema)]
     elsewhere = next((text for text in known if text.split(".")[-1] == key[-1]), None)
-    if len(key) == 1:
-        if key[0] in known:  # a quoted "cost.alpha"
-            return key[0]
-        names = list(dict.fromkeys(option[0] for option in options(schema)))
-        similar = difflib.get_close_matches(key[0], names, 1)
-        return elsewhere or (similar[0] if similar else None)
-    siblings = [option[1] for option in options(schema) if option[:-1] == key[:-1]]
-    similar = difflib.get_close_matches(key[-1], siblings, 1)
-    return f"{key[0]}.{similar[0]}" if similar else elsewhere
+    if len(key) == 1 and key[0] in known:  # a quoted "cost.alpha"
+        return key[0]
+    similar = difflib.get_close_matches(key[-1], _siblings(schema, key), 1)
+    near = ".".join((*key[:-1], similar[0])) if similar else None
+    return elsewhere or near if len(key) == 1 else near or elsewhere
 
 
 def _nested(given: Given) -> dict[str, object]:
     top: dict[str, object] = {}
-    tables: dict[str, dict[str, object]] = {}
-    for key, (_, value) in given.items():
-        if len(key) == 1:
-            top[key[0]] = value
-        else:
-            tables.setdefault(key[0], {})[key[1]] = value
-    return {**top, **tables}
+    for (*parents, name), (_, value) in given.items():
+        table: dict[str, Any] = top
+        for parent in parents:
+            table = table.setdefault(parent, {})
+        table[name] = value
+    return top
 
 
 def _refuse(contradiction: Contradiction, given: Given) -> NoReturn:

@@ -30,10 +30,14 @@ class ClusterActuator:
         self.current = self._seen(executors.look())
         """What was requested and observed last."""
 
+    def look(self) -> Applied:
+        """What is requested and runs now, without touching anything."""
+        self.current = self._seen(self._executors.look())
+        return self.current
+
     def apply(self, decision: Decision) -> Applied:
         if self._mode == "advise":
-            self.current = self._seen(self._executors.look())
-            return self.current
+            return self.look()
         target = decision.target
         self._executors.request(target.executors)
         seen = self._executors.reconcile()

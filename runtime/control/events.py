@@ -14,6 +14,8 @@ class EventKind(StrEnum):
     STARTED = "started"
     RESUMED = "resumed"
     """Learned from the journal of an earlier run."""
+    SNAPSHOT_REFUSED = "snapshot_refused"
+    """The policy saved by an earlier run is of no use here; the journal was replayed instead."""
 
     SCALED_OUT = "scaled_out"
     SCALED_IN = "scaled_in"
@@ -24,6 +26,14 @@ class EventKind(StrEnum):
 
     OUT_OF_BOUNDS = "out_of_bounds"
     HELD_STALE_MEASUREMENT = "held_stale_measurement"
+    HELD_VIOLATION = "held_violation"
+    """Less was wanted while the target is missed."""
+    HELD_COOLDOWN = "held_cooldown"
+    """The policy keeps what is there because it changed too recently."""
+    HELD_PAUSED = "held_paused"
+    """Somebody paused the controller; nothing was applied."""
+    HELD_EXCLUDED_PERIOD = "held_excluded_period"
+    """Nothing was applied because of `schedule.exclude`."""
     HELD_USEFUL_TASKS = "held_useful_tasks"
     HELD_INEFFECTIVE = "held_ineffective"
     INEFFECTIVE_SCALE_OUT = "ineffective_scale_out"
@@ -61,6 +71,8 @@ class EventKind(StrEnum):
     """A part of the step raised; the rest of it held what was there."""
     STEPS_MISSED = "steps_missed"
     JOURNAL_UNAVAILABLE = "journal_unavailable"
+    SNAPSHOT_UNAVAILABLE = "snapshot_unavailable"
+    """The policy could not be saved."""
 
 
 @dataclass(frozen=True, slots=True)

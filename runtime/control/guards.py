@@ -1,8 +1,8 @@
 """The last word on a decision before it is applied; pure, like the policies it watches.
 
 A policy may be wrong, its data old, the cluster small. Whatever it asks for, the bounds are kept,
-nothing is scaled in without a fresh measurement, executors that would find no task are not asked
-for, and those that brought nothing are given back.
+nothing is scaled in without a fresh measurement or while the target is missed, executors that would
+find no task are not asked for, and those that brought nothing are given back.
 """
 
 from dataclasses import dataclass
@@ -33,6 +33,11 @@ class Guards:
         current = measurement.requested
         events: list[ControlEvent] = []
         target = self._within_bounds(decision.target, events)
+        if self._misses_target(measurement) and _speed(target) < _speed(current):
+            # Less never helped a stream that is late, whatever a model says.
+            detail = f"{target.executors} executors at {target.frequency_khz} kHz wanted"
+            events.append(ControlEvent(EventKind.HELD_VIOLATION, detail))
+            target = current
         target = self._effective(measurement, target, events)
         if useful_executors is not None and target.executors > current.executors:
             allowed = max(useful_executors, current.executors, self._space.min_executors)
@@ -70,9 +75,15 @@ class Guards:
         return Configuration(max(verdict.ceiling, self._space.min_executors), target.frequency_khz)
 
     def _at_maximum(self, measurement: Measurement, target: Configuration) -> bool:
+        return self._misses_target(measurement) and target == self._space.largest
+
+    def _misses_target(self, measurement: Measurement) -> bool:
         latency_s = measurement.latency_s
-        broken = latency_s is not None and latency_s > self._target_latency_s
-        return broken and target == self._space.largest
+        return latency_s is not None and latency_s > self._target_latency_s
+
+
+def _speed(configuration: Configuration) -> int:
+    return configuration.executors * configuration.frequency_khz
 
 
 def _not_less(

@@ -43,6 +43,20 @@ class StartUpSamples:
     warmed_s: tuple[float, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Resumption:
+    """How the controller came to its first step after a restart."""
+
+    records: int
+    """Of the journal, which it learned from."""
+    saved_step: int | None
+    """The step after which its policy had been saved; None: all the records were replayed."""
+    missed: int
+    """Steps that nobody measured."""
+    dead_time_s: float
+    """What its policy planned with after all that."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class StepRecord:
     """One step: what was known, wanted, allowed, asked for and running."""
@@ -65,6 +79,8 @@ class StepRecord:
     queries: tuple[Mapping[str, Any], ...] = ()
     """Figures of each streaming query, for people."""
     start_up: StartUpSamples = field(default_factory=StartUpSamples)
+    resumption: Resumption | None = None
+    """In the first record after a restart."""
 
 
 class Journal:
@@ -141,6 +157,11 @@ def read(folder: Path) -> Iterator[StepRecord]:
         record = _decoded(line)
         if record is not None:
             yield record
+
+
+def read_lines(folder: Path) -> Iterator[StepRecord | None]:
+    """Every line, oldest first; None for one that is no record."""
+    return (_decoded(line) for line in _lines(folder))
 
 
 def _lines(folder: Path) -> Iterator[bytes]:

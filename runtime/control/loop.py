@@ -14,14 +14,19 @@ from typing import Literal, Self
 from mpc.loop import ControlStep, control
 from runtime.control.actuator import ClusterActuator
 from runtime.control.events import ControlEvent, EventKind, changes
-from runtime.control.journal import Journal, StartUpSamples, StepRecord
+from runtime.control.journal import Journal, Resumption, StartUpSamples, StepRecord
 from runtime.control.safe import EventLog, GuardedPolicy, SafeActuator, SafeSensor, StepClock
 
 JOIN_S = 10.0
 """A step that hangs in the JVM must not keep the application from ending."""
 
 _log = logging.getLogger("foresight")
-_WORRYING = {EventKind.STEP_FAILED, EventKind.JOURNAL_UNAVAILABLE}
+_WORRYING = {
+    EventKind.STEP_FAILED,
+    EventKind.JOURNAL_UNAVAILABLE,
+    EventKind.SNAPSHOT_REFUSED,
+    EventKind.SNAPSHOT_UNAVAILABLE,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +45,16 @@ class LoopParts:
     """What the policy plans with."""
     start_up: Callable[[], StartUpSamples]
     queries: Callable[[], tuple[dict[str, object], ...]]
+    held: Callable[[], ControlEvent | None] = lambda: None
+    """Why nothing may be changed now; None if it may."""
+    save: Callable[[StepRecord], None] | None = None
+    """Saves the policy as it is after a step; None where it is not to be saved."""
+    save_steps: int = 1
+    resumption: Resumption | None = None
+    """How it went on after a restart; journaled with the first step."""
     on_step: Callable[[StepRecord], None] | None = None
+    on_release: Callable[[], None] | None = None
+    """Called once, when the loop has ended."""
     wall_s: Callable[[], float] = time.time
 
 
@@ -54,6 +68,9 @@ class Controller:
         self._released = False
         self._last: StepRecord | None = None
         self._last_worry: ControlEvent | None = None
+        self._unsaved_steps = 0
+        self.page_url: str | None = None
+        """Where people see it, if it has a page."""
 
     @property
     def last(self) -> StepRecord | None:
@@ -83,7 +100,7 @@ class Controller:
 
     def _run(self) -> None:
         parts = self._parts
-        actuator = SafeActuator(parts.actuator, parts.events)
+        actuator = SafeActuator(parts.actuator, parts.events, parts.held)
         try:
             for step in control(parts.policy, parts.sensor, actuator, parts.clock):
                 try:
@@ -94,6 +111,7 @@ class Controller:
             # Every port is safe, so this is a mistake of the loop itself.
             _log.exception("the control loop ended; executors stay as they are")
         finally:
+            self._save()
             self._release()
 
     def _record(self, step: ControlStep) -> None:
@@ -117,6 +135,7 @@ class Controller:
             events=parts.events.drain(),
             queries=parts.queries(),
             start_up=parts.start_up(),
+            resumption=parts.resumption if self._last is None else None,
         )
         self._last = record
         try:
@@ -124,9 +143,26 @@ class Controller:
         except OSError as error:
             # Told with the next line that can be written.
             parts.events.add(EventKind.JOURNAL_UNAVAILABLE, str(error))
+        self._unsaved_steps += 1
+        if self._unsaved_steps >= parts.save_steps:
+            self._save()
         self._tell(record)
         if parts.on_step is not None:
             parts.on_step(record)
+
+    def _save(self) -> None:
+        parts = self._parts
+        if parts.save is None or self._last is None or not self._unsaved_steps:
+            return
+        self._unsaved_steps = 0
+        with self._release_lock:
+            if self._released:
+                return  # the folder may be another controller's by now
+            try:
+                parts.save(self._last)
+            except Exception as error:
+                # Told with the next line.
+                parts.events.add(EventKind.SNAPSHOT_UNAVAILABLE, f"{type(error).__name__}: {error}")
 
     def _tell(self, record: StepRecord) -> None:
         for event in record.events:
@@ -146,3 +182,5 @@ class Controller:
             except Exception:
                 _log.exception("agents were not released; their leases end by themselves")
             self._parts.journal.close()
+            if self._parts.on_release is not None:
+                self._parts.on_release()

@@ -104,6 +104,8 @@ class GuardedPolicy:
             self._events.failed("policy", error)
             decision = Decision(measurement.requested, "the policy failed: hold")
         self.decided = decision
+        if decision.cooling_down:
+            self._events.add(EventKind.HELD_COOLDOWN, decision.reason)
         try:
             self.useful_executors = self._ask_useful()
         except Exception as error:
@@ -118,12 +120,24 @@ class GuardedPolicy:
 
 
 class SafeActuator:
-    def __init__(self, actuator: ClusterActuator, events: EventLog) -> None:
+    """Applies decisions, except while something holds the controller: then it only looks."""
+
+    def __init__(
+        self,
+        actuator: ClusterActuator,
+        events: EventLog,
+        held: Callable[[], ControlEvent | None],
+    ) -> None:
         self._actuator = actuator
         self._events = events
+        self._held = held
 
     def apply(self, decision: Decision) -> Applied:
         try:
+            held = self._held()
+            if held is not None:
+                self._events.extend((held,))
+                return self._actuator.look()
             return self._actuator.apply(decision)
         except Exception as error:
             self._events.failed("actuator", error)

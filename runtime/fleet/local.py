@@ -47,13 +47,15 @@ class LocalHosts:
         max_khz: int = 2_000_000,
         full_power_w: float = 100.0,
         cores_share: float = 1.0,
+        free_cpu_s: float = 0.0,
         throttle: Backend | Literal["auto", "none"] = "auto",
         folder: Path | None = None,
     ) -> None:
         """Equal hosts, each with `cpus` and a `full_power_w` of its own.
 
         `cores_share` is what an emulated CPU has of a real core at the highest frequency: with
-        0.25, eight of them fit on two cores. Logs, journals and audit logs go to `folder`; without
+        0.25, eight of them fit on two cores. A new executor has a whole one until it has used
+        `free_cpu_s`. Logs, journals and audit logs go to `folder`; without
         one they are gone in the end.
         """
         if not names or len(set(names)) != len(names):
@@ -65,6 +67,7 @@ class LocalHosts:
             "emulation.min_khz": min_khz,
             "emulation.max_khz": max_khz,
             "emulation.share": cores_share,
+            "emulation.free_cpu_s": free_cpu_s,
             "emulation.throttle": throttle,
         }
         # The path of a UNIX socket is short, that of a folder need not be.

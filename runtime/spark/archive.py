@@ -18,6 +18,7 @@ import pyspark
 from pyspark.sql import SparkSession
 
 from runtime.spark.cluster import (
+    LEAN_JAVA_OPTIONS,
     LocalCluster,
     WorkerHost,
     java_command,
@@ -125,6 +126,7 @@ def _dump(draft: Path, folder: Path) -> None:
             .config("spark.executor.cores", "1")
             .config("spark.executor.memory", "512m")
             .config("spark.driver.host", "127.0.0.1")
+            .config("spark.driver.extraJavaOptions", LEAN_JAVA_OPTIONS)
             .config("spark.executor.extraJavaOptions", f"-XX:ArchiveClassesAtExit={draft}")
             .getOrCreate()
         )

@@ -5,6 +5,7 @@ Connect session, without a cluster. After that nothing it does raises into the a
 """
 
 import atexit
+import logging
 import time
 from collections import deque
 from collections.abc import Callable
@@ -24,7 +25,9 @@ from runtime.spark.scaling import ExecutorScaler
 from runtime.spark.scheduler import ScalingRefused, Scheduler, why_refused
 from runtime.spark.sensor import SparkSensor
 from runtime.spark.startup_delay import StartUpDelay
+from runtime.web.server import WebServer, web_server
 
+_log = logging.getLogger("foresight")
 _STAGES_A_STEP = 4
 _WIDEST_OF_STEPS = 60
 
@@ -108,10 +111,49 @@ def _controller(
         most_executors=most,
         alive=lambda: context._jsc is not None,
     )
-    begun = controller(config, ports, journal, records, make_policy, on_step)
+    page = _page(config, journal.path.parent, fleet)
+    begun = controller(
+        config,
+        ports,
+        journal,
+        records,
+        make_policy,
+        on_step if page is None else _both(page.publish, on_step),
+        None if page is None else page.stop,
+    )
     if fleet is not None:
         fleet.start()
+    if page is not None:
+        begun.page_url = _started(page)
     return begun
+
+
+def _page(config: Config, folder: Path, fleet: Fleet | None) -> WebServer | None:
+    """`ValueError` where the page would be open to others without a token."""
+    if not config.web.enabled:
+        return None
+    return web_server(config, config.web, folder, None if fleet is None else fleet.state)
+
+
+def _both(
+    first: Callable[[StepRecord], None], second: Callable[[StepRecord], None] | None
+) -> Callable[[StepRecord], None]:
+    def tell(record: StepRecord) -> None:
+        first(record)
+        if second is not None:
+            second(record)
+
+    return tell
+
+
+def _started(page: WebServer) -> str | None:
+    try:
+        page.start()
+    except OSError as error:
+        _log.warning("no page: %s", error)
+        return None
+    _log.info("the controller's page is at %s", page.url)
+    return page.url
 
 
 class UsefulExecutors:

@@ -39,8 +39,8 @@ appender.console.layout.type = PatternLayout
 appender.console.layout.pattern = %d{HH:mm:ss.SSS} %p %c{1}: %m%n%ex
 """
 
-# A daemon idles: little heap, no optimising compiler, the collector with the fewest threads.
-_DAEMON_JAVA_OPTIONS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+# For a JVM that idles or soon ends: no optimising compiler, the collector with the fewest threads.
+LEAN_JAVA_OPTIONS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 
 
 class ClusterUnavailable(Exception):
@@ -89,6 +89,10 @@ class LocalCluster:
     folder: Path
     properties: Mapping[str, str] = field(default_factory=dict)
     """Spark properties of the daemons, such as `spark.worker.timeout`."""
+    master_host: str = MASTER_HOST
+    wrap: Callable[[str, Sequence[str]], list[str]] = lambda _, command: list(command)
+    """Turns the command of the daemon with an address into one that runs it elsewhere, in a network
+    namespace for example. It must become the command, not start it."""
     start_timeout_s: float = START_TIMEOUT_S
     _master: _Daemon | None = field(default=None, init=False)
     _master_url: str = field(default="", init=False)
@@ -139,9 +143,9 @@ class LocalCluster:
         try:
             self._master = self._launch(
                 "master",
-                MASTER_HOST,
+                self.master_host,
                 "org.apache.spark.deploy.master.Master",
-                *("--host", MASTER_HOST, "--port", "0", "--webui-port", "0"),
+                *("--host", self.master_host, "--port", "0", "--webui-port", "0"),
             )
             self._await(self._master, lambda text: _MASTER_URL.search(text) is not None)
             found = _MASTER_URL.search(self._master.text)
@@ -209,16 +213,17 @@ class LocalCluster:
             "SPARK_LOCAL_IP": address,
             "SPARK_LOCAL_DIRS": str(self.folder / "local" / address),
             "SPARK_DAEMON_MEMORY": "192m",
-            "SPARK_DAEMON_JAVA_OPTS": f"{_DAEMON_JAVA_OPTIONS} {options}",
+            "SPARK_DAEMON_JAVA_OPTS": f"{LEAN_JAVA_OPTIONS} {options}",
             "PYSPARK_PYTHON": sys.executable,
         }
         log = self.folder / f"{name}.log"
+        command = [
+            *(sys.executable, "-m", "runtime.spark.tether", str(os.getpid())),
+            *(str(spark_home / "bin" / "spark-class"), main_class, *arguments),
+        ]
         with log.open("wb") as output:
             process = subprocess.Popen(
-                [
-                    *(sys.executable, "-m", "runtime.spark.tether", str(os.getpid())),
-                    *(str(spark_home / "bin" / "spark-class"), main_class, *arguments),
-                ],
+                self.wrap(address, command),
                 env=environment,
                 stdin=subprocess.DEVNULL,
                 stdout=output,

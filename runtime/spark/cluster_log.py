@@ -6,6 +6,7 @@ Pure; both are told once a step.
 
 from collections import deque
 from collections.abc import Mapping
+from itertools import pairwise
 
 from mpc.values import Configuration
 
@@ -44,6 +45,14 @@ class ConfigurationLog:
             return newest
         return Configuration(
             max(round(executor_s / total_s), 1), round(cycles_per_khz / executor_s)
+        )
+
+    def grew(self, started_s: float, finished_s: float) -> bool:
+        """Whether executors may have come in that time: one that is seen came since the note
+        before."""
+        return any(
+            now.executors > then.executors and now_s > started_s and then_s < finished_s
+            for (then_s, then), (now_s, now) in pairwise(self._noted)
         )
 
 

@@ -37,6 +37,10 @@ class QueryPort(Protocol):
     @property
     def name(self) -> str | None: ...
 
+    def trigger_interval_s(self) -> float | None:
+        """None: a batch begins as soon as the one before has ended."""
+        ...
+
     def status(self) -> QueryStatus: ...
 
     def last_progress(self) -> str | None:
@@ -66,6 +70,12 @@ class SparkQuery:
     @property
     def name(self) -> str | None:
         return self._query.name
+
+    def trigger_interval_s(self) -> float | None:
+        execution = self._java.streamingQuery()
+        if execution.trigger().getClass().getSimpleName() != "ProcessingTimeTrigger":
+            return None
+        return float(execution.trigger().intervalMs()) / 1e3 or None
 
     def status(self) -> QueryStatus:
         status = self._query.status

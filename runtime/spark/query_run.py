@@ -22,6 +22,8 @@ class QueryRun:
         self.port = port
         self.label = label
         self._meter = QueryMeter(label, step_s, now_s)
+        self.trigger_interval_s = _trigger_interval_s(port)
+        """None: back to back, or not known."""
         self.problem: str | None = None
         """Why it could not be read in the last step."""
 
@@ -72,6 +74,13 @@ class QueryRun:
     def _recent(self, most: int) -> list[BatchProgress]:
         parsed = (parse_progress(text) for text in self.port.recent_progress(most))
         return [progress for progress in parsed if progress is not None]
+
+
+def _trigger_interval_s(port: QueryPort) -> float | None:
+    try:
+        return port.trigger_interval_s()
+    except Exception:  # as any call of py4j; other versions of Spark may have no such method
+        return None
 
 
 def _follows(new: Sequence[BatchProgress], known: BatchProgress) -> bool:

@@ -116,12 +116,22 @@ class SparkSensor:
                     batch.rows,
                     batch.duration_s,
                     self._log.during(batch.started_s, batch.finished_s),
+                    # An executor that came during the batch before runs its first tasks in this
+                    # one; the one before is taken to have been as long.
+                    cold=self._log.grew(batch.started_s - batch.duration_s, batch.finished_s),
                 )
                 for batch in batches
             ),
+            trigger_interval_s=self._trigger_interval_s,
             power_w=None if fleet is None else fleet.power_w,
             power_source=(fleet.source if fleet is not None else None) or "modelled",
         )
+
+    @property
+    def _trigger_interval_s(self) -> float | None:
+        """Of several queries the longest: their rows wait for it."""
+        known_s = [run.trigger_interval_s for run in self._runs.values()]
+        return max((known for known in known_s if known is not None), default=None)
 
     def _read_queries(self, now_s: float, wall_s: float) -> tuple[QueryReading, ...]:
         try:

@@ -15,6 +15,7 @@ from types import TracebackType
 from runtime.config import Config
 from runtime.spark.archive import find_archive, make_archive
 from runtime.spark.attach import attach
+from runtime.spark.cluster import MASTER_HOST, ClusterUnavailable
 from runtime.spark.launcher import (
     CONNECT_REFUSED,
     Launch,
@@ -22,6 +23,8 @@ from runtime.spark.launcher import (
     is_connect,
     recommended_options,
 )
+from runtime.spark.local import LocalSetting, local_run
+from runtime.spark.options import add_worker_folder, warm_worker_options
 from runtime.spark.scheduler import ScalingRefused
 
 REFUSED = 2
@@ -50,9 +53,10 @@ def run_application(
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     submit = submit_arguments(master, options or {}, os.environ.get("PYSPARK_SUBMIT_ARGS"))
     os.environ["PYSPARK_SUBMIT_ARGS"] = submit
+    add_worker_folder(os.environ)
     launch = Launch(lambda session: attach(session, config))
     try:
-        with hooked(launch, lambda known: recommended_options(config, known, _archive)):
+        with hooked(launch, lambda known: _added_options(config, known)):
             code = _run(application, arguments)
     finally:
         launch.stop()
@@ -61,6 +65,34 @@ def run_application(
     if launch.controller is None:
         _say(f"{application} made no SparkSession, so nothing was controlled")
     return code
+
+
+def run_locally(
+    application: Path,
+    arguments: Sequence[str],
+    config: Config,
+    setting: LocalSetting,
+    options: Mapping[str, str] | None = None,
+) -> int:
+    """The same on a cluster of this machine, which is there for as long as the application runs."""
+    why_not = refusal(application, os.environ)
+    if why_not is not None:
+        return _refused(why_not)
+    given = dict(options or {})
+    try:
+        executor_cores = max(1, int(given.get("spark.executor.cores", 1)))
+        with local_run(setting, config, executor_cores) as local:
+            _say(f"{setting.words}, {local.master_url}")
+            os.environ.setdefault("SPARK_LOCAL_IP", MASTER_HOST)
+            return run_application(
+                application,
+                arguments,
+                local.config,
+                local.master_url,
+                {**local.options, **given},
+            )
+    except (ClusterUnavailable, ChildProcessError, ValueError) as error:
+        return _refused(str(error))
 
 
 def refusal(application: Path, environment: Mapping[str, str]) -> str | None:
@@ -122,6 +154,10 @@ def _own_frames(traceback: TracebackType | None, path: str) -> TracebackType | N
     while frame is not None and frame.tb_frame.f_code.co_filename != path:
         frame = frame.tb_next
     return frame or traceback
+
+
+def _added_options(config: Config, known: Mapping[str, str]) -> dict[str, str]:
+    return {**warm_worker_options(known), **recommended_options(config, known, _archive)}
 
 
 def _archive() -> str | None:

@@ -116,3 +116,20 @@ def test_risk_measures_by_hand() -> None:
     assert at_risk(costs, "cvar", 0.5) == pytest.approx(6.5)
     assert at_risk(costs, "cvar", 1.0) == pytest.approx(4.0)
     assert at_risk(costs, "cvar", 0.01) == pytest.approx(10.0)  # at least one scenario
+
+
+def test_a_cold_batch_does_not_teach_that_rows_cost_nothing() -> None:
+    """Few rows that took long, because new executors ran their first tasks in it."""
+    model = MicroBatchLatency(SPACE, step_s=1.0)
+    ran = Configuration(2, 1_000_000)
+
+    def observe(rows: int, duration_s: float, cold: bool) -> None:
+        sample = BatchSample(rows, duration_s, ran, cold)
+        model.observe(Measurement(1, 1.0, ran, ran, batches=(sample,)), had_backlog=False)
+
+    for _ in range(3):
+        observe(2_000, 1.2, cold=False)
+    before = model.service_per_s()
+    for _ in range(3):
+        observe(500, 12.0, cold=True)
+    np.testing.assert_array_equal(model.service_per_s(), before)

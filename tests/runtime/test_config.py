@@ -1,5 +1,7 @@
 """A good configuration is read as it is written, and what is left out takes its default."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import msgspec
@@ -56,6 +58,32 @@ def test_every_section_is_read(tmp_path: Path) -> None:
     assert config.frequency.frequencies_khz == (1_000_000, 1_500_000)
     assert config.forecast.season_steps == 60
     assert config.limits.power_cap_w == 60.0
+
+
+def test_a_policy_has_a_table_of_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(
+        """
+        policy = "spark-ratio"
+        seed = 7
+        [policies.spark-ratio]
+        upper = 0.9
+        [policies]
+        ds2 = { boundary = 0.2 }
+        """
+    )
+    config = load_config(path, ["policies.spark-ratio.lower=0.5", "policies.hpa.tolerance = 0.2"])
+    assert (config.policy, config.seed) == ("spark-ratio", 7)
+    ratio = config.policies.spark_ratio
+    assert (ratio.lower, ratio.upper, ratio.scaling_interval_s) == (0.5, 0.9, 60.0)
+    assert config.policies.ds2.boundary == 0.2
+    assert config.policies.hpa.tolerance == 0.2
+
+
+def test_reading_a_configuration_imports_nothing_that_decides() -> None:
+    """The agent reads its own with the same code and must stay small."""
+    code = "import sys, runtime.config; sys.exit('numpy' in sys.modules or 'mpc' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_overrides_win_over_the_file_and_the_last_one_over_the_others(tmp_path: Path) -> None:

@@ -10,7 +10,9 @@ from runtime.config import Config, ConfigError, load_config
 from runtime.config.options import options
 
 POLICIES = (
-    "foresight, peak, static-N, rule-based, spl, "
+    "foresight, peak, static-N, rule-based, q-learning, value-iteration, parameter-search, "
+    "edf-threshold, edf-q-learning, edf-model-based, mdp, mdp-rl, decentralised, "
+    "ds2, hpa, spark-dra, spark-ratio, spl, "
     "lat-node-nosw, lat-node-h1, lat-node-h2, lat-node-h3, "
     "lat-power-nosw, lat-power-h1, lat-power-h2, lat-power-h3"
 )
@@ -85,8 +87,30 @@ IN_FILE = [
     (
         "zzz = 0x" + "f" * 5000,
         f"zzz = 0x{'f' * 57}…: unknown key, must be one of "
-        "policy, mode, slo, cost, horizon, executors, frequency, forecast, limits, latency, "
-        "spark, agents, power, journal",
+        "policy, mode, seed, slo, cost, horizon, executors, frequency, forecast, limits, latency, "
+        "spark, agents, schedule, power, journal, policies",
+    ),
+    # Tables inside a table.
+    ("[policies.ds2]\nboundary = 2", "policies.ds2.boundary = 2: must be between 0 and 1"),
+    ("policies.ds2 = 3", "policies.ds2 = 3: must be a table"),
+    (
+        "[policies.ds2]\nboundry = 0.1",
+        "policies.ds2.boundry = 0.1: unknown key, did you mean policies.ds2.boundary?",
+    ),
+    (
+        "[policies.sparkratio]\nupper = 1",
+        "policies.sparkratio = {upper = 1}: unknown key, did you mean policies.spark-ratio?",
+    ),
+    (
+        "[policies]\nzzz = 1",
+        "policies.zzz = 1: unknown key, must be one of q-learning, value-iteration, "
+        "parameter-search, edf-threshold, edf-q-learning, edf-model-based, mdp, mdp-rl, "
+        "decentralised, ds2, hpa, spark-dra, spark-ratio",
+    ),
+    (
+        "[cost.zzz]\nx = 1",
+        "cost.zzz = {x = 1}: unknown key, "
+        "must be one of profile, alpha, beta, gamma, resource, scaling",
     ),
     # Contradictions; the option the user wrote is blamed, never a default.
     ("[executors]\nmin = 20", "executors.min = 20: must be at most executors.max = 12"),
@@ -170,6 +194,34 @@ IN_FILE = [
         '[agents]\nurls = ["w1:9797"]',
         'agents.urls = ["w1:9797"]: must be a list of at most 1000 texts [HOST=]https://NAME:PORT',
     ),
+    (
+        "[policies.spark-ratio]\nlower = 0.7",
+        "policies.spark-ratio.lower = 0.7: must be at most policies.spark-ratio.upper = 0.6",
+    ),
+    (
+        "[policies.parameter-search]\nmax_breaches = 1",
+        "policies.parameter-search.max_breaches = 1: "
+        "must be at least policies.parameter-search.min_breaches = 2",
+    ),
+    (
+        "[policies.decentralised]\ntarget_load = 0.9",
+        "policies.decentralised.target_load = 0.9: "
+        "must be at most policies.decentralised.upper_load = 0.8",
+    ),
+    (
+        "[policies.decentralised]\nlower_load = 0.75",
+        "policies.decentralised.lower_load = 0.75: "
+        "must be at most policies.decentralised.target_load = 0.7",
+    ),
+    (
+        "[policies.q-learning]\nmax_latency_ms = 1000",
+        "policies.q-learning.max_latency_ms = 1000: must be more than slo.latency_ms = 1000",
+    ),
+    (
+        "[policies.value-iteration]\nlatency_granularity_ms = 2000",
+        "policies.value-iteration.latency_granularity_ms = 2000: "
+        "must be at most slo.latency_ms = 1000",
+    ),
     # No TOML at all.
     ("[cost]\nalpha", "line 2, column 6: expected '=' after a key in a key/value pair"),
     ("[cost]\r\nalpha = ?", "line 2, column 9: invalid value"),
@@ -198,6 +250,11 @@ OVERRIDDEN = [
         "cost.alpha=1\nbeta = 2",
         '--set: cost.alpha = "1\\nbeta = 2": '
         'must be one TOML value, such as 3, 0.5, "power" or [1, 2]',
+    ),
+    (
+        "",
+        "policies.hpa.tolerance=1",
+        "--set: policies.hpa.tolerance = 1: must be at least 0 and less than 1",
     ),
     # The override made the conflict, so it is named, not the file.
     (

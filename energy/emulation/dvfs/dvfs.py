@@ -47,9 +47,12 @@ class _Family:
     unbilled_s: float = 0.0
     """Emulated CPU time that no energy was added for yet."""
     emulated_cpu_s: float = 0.0
+    real_cpu_s: float = 0.0
 
     def advance(self, snapshot: Snapshot) -> None:
-        emulated_s = self.time.advance(snapshot) / self.share
+        real_s = self.time.advance(snapshot)
+        self.real_cpu_s += real_s
+        emulated_s = real_s / self.share
         self.unbilled_s += emulated_s
         self.emulated_cpu_s += emulated_s
 
@@ -71,10 +74,13 @@ class VirtualDvfs:
         cpus: Sequence[int],
         packages: Mapping[str, Sequence[int]],
         core_share: float = 1.0,
+        free_cpu_s: float = 0.0,
         take: Callable[[], Snapshot] = take_snapshot,
     ) -> None:
         """`packages` are the CPUs behind each energy zone, see `package_zones`; `core_share` is
-        what an emulated core has of a real one at the highest frequency.
+        what an emulated core has of a real one at the highest frequency, once a family has used
+        `free_cpu_s` of real CPU time: a program that starts on a small share of a core takes
+        minutes where a real host takes seconds.
 
         Without a throttle the frequency shows in the energy alone.
         """
@@ -84,6 +90,7 @@ class VirtualDvfs:
         self._throttle = throttle
         self._max_khz = max_khz
         self._core_share = core_share
+        self._free_cpu_s = free_cpu_s
         self._packages = {zone: tuple(cpus) for zone, cpus in packages.items()}
         self._cpus = tuple(cpus)
         self._take = take
@@ -167,7 +174,8 @@ class VirtualDvfs:
         if self._throttle is None:
             return
         speed = min(1.0, family.khz / self._max_khz)
-        share = max(_LOWEST_SHARE, speed * self._core_share)
+        core_share = 1.0 if family.real_cpu_s < self._free_cpu_s else self._core_share
+        share = max(_LOWEST_SHARE, speed * core_share)
         throttled_to = share * min(1.0, max(1, len(online)) / family.cores)
         if throttled_to != family.throttled_to:
             self._throttle.set_share(name, throttled_to)

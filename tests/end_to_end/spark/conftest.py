@@ -4,17 +4,19 @@ A JVM has one SparkContext, so the tests of a session share `spark`. A test that
 driver runs it as a process of its own on `spark_cluster.master_url`, with one executor.
 """
 
+import os
 import sys
 import warnings
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
+from benchmarks.hft.stages import WORKER_MODULES
 from runtime.spark.cluster import LocalCluster, WorkerHost, why_unavailable
-from runtime.spark.options import SCALING_OPTIONS
+from runtime.spark.options import add_worker_folder, warm_worker_options
 from runtime.spark.scheduler import Scheduler
+from tests.end_to_end.spark.session import small_session
 
 MOST_EXECUTORS = 3
 
@@ -43,7 +45,18 @@ def spark(
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYSPARK_PYTHON", sys.executable)
         patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
-        session = driver_session(spark_cluster.master_url, tmp_path_factory.mktemp("driver"))
+        # Spark's own are a second or more late in the first batch of every executor.
+        patch.setenv("PYTHONPATH", os.environ.get("PYTHONPATH", ""))
+        add_worker_folder(os.environ)
+        session = small_session(
+            "foresight-tests",
+            spark_cluster.master_url,
+            "127.0.0.1",
+            MOST_EXECUTORS,
+            tmp_path_factory.mktemp("driver"),
+            warm_worker_options(modules=WORKER_MODULES),
+        )
+        Scheduler(session).start_with(1)
         try:
             yield session
         finally:
@@ -51,24 +64,3 @@ def spark(
                 # The gateway's sockets are left to the garbage collector.
                 warnings.simplefilter("ignore", ResourceWarning)
                 session.stop()
-
-
-def driver_session(master_url: str, folder: Path) -> SparkSession:
-    builder = SparkSession.builder.master(master_url).appName("foresight-tests")
-    options = {
-        **SCALING_OPTIONS,
-        "spark.executor.cores": "1",
-        "spark.executor.memory": "512m",
-        "spark.driver.memory": "512m",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.ui.enabled": "false",
-        "spark.cores.max": str(MOST_EXECUTORS),
-        "spark.sql.shuffle.partitions": "3",
-        "spark.sql.warehouse.dir": str(folder / "warehouse"),
-    }
-    for key, value in options.items():
-        builder = builder.config(key, value)
-    session = builder.getOrCreate()
-    Scheduler(session).start_with(1)
-    return session

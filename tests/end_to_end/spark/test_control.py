@@ -1,8 +1,7 @@
 """The control loop on a live application: executors follow it, hosts follow it, advice does not."""
 
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,21 +10,24 @@ from pyspark.sql import functions as sql
 
 from mpc.ports import Policy
 from mpc.values import Configuration, ConfigurationSpace, Decision, Measurement
-from runtime.agent.messages import Status
 from runtime.build import live_policy, live_power, live_space
-from runtime.config import Config, load_config
 from runtime.control.events import EventKind
-from runtime.control.journal import StepRecord, read
-from runtime.control.loop import Controller
 from runtime.control.resume import gap
 from runtime.fleet.local import LocalHosts
 from runtime.spark.attach import attach
-from runtime.spark.scaling import ExecutorScaler
 from runtime.spark.scheduler import ScalingRefused, Scheduler
+from tests.end_to_end.spark.controlled import (
+    config,
+    journaled,
+    kinds,
+    limits_khz,
+    one_executor,
+    runs,
+    status,
+    until,
+)
 
 pytestmark = pytest.mark.spark
-
-PATIENCE_S = 120.0
 
 
 @pytest.fixture
@@ -40,49 +42,6 @@ def query(spark: SparkSession) -> Iterator[None]:
     finally:
         running.stop()
         one_executor(spark)
-
-
-def one_executor(spark: SparkSession) -> None:
-    """By hand: without a query nothing is measured, and so nothing is scaled in."""
-    scaler = ExecutorScaler(Scheduler(spark), time.monotonic)
-    state = scaler.request(1)
-    deadline_s = time.monotonic() + PATIENCE_S
-    while (len(state.executors), state.requested) != (1, 1):
-        assert time.monotonic() < deadline_s, state
-        time.sleep(0.2)
-        state = scaler.reconcile()
-
-
-def config(folder: Path, *options: str) -> Config:
-    return load_config(None, ["executors.max=3", f'journal.folder="{folder}"', *options])
-
-
-def until(controller: Controller, holds: Callable[[StepRecord], bool]) -> StepRecord:
-    """The first finished step for which it holds."""
-    deadline_s = time.monotonic() + PATIENCE_S
-    while time.monotonic() < deadline_s:
-        assert controller.running
-        last = controller.last
-        if last is not None and holds(last):
-            return last
-        time.sleep(0.1)
-    raise AssertionError(f"not within {PATIENCE_S:.0f} s; last {controller.last}")
-
-
-def runs(executors: int) -> Callable[[StepRecord], bool]:
-    def holds(step: StepRecord) -> bool:
-        applied = step.applied
-        return applied.requested.executors == applied.observed.executors == executors
-
-    return holds
-
-
-def kinds(records: list[StepRecord]) -> set[EventKind]:
-    return {event.kind for record in records for event in record.events}
-
-
-def journaled(folder: Path) -> list[StepRecord]:
-    return list(read(folder / "foresight-tests"))
 
 
 class Resting:
@@ -177,18 +136,7 @@ def test_frequencies_reach_the_hosts_and_go_back(
             )
             assert step.measurement.power_source == "emulated"
             busy = {info.host for info in Scheduler(spark).executors()}
-            wanted = {name: 1_500_000 if name in busy else 1_200_000 for name in names}
-            until(
-                controller,
-                lambda step: all(
-                    {policy.effective_khz for policy in status(hosts, name).policies} == {khz}
-                    for name, khz in wanted.items()
-                ),
-            )
+            wanted = {name: {1_500_000 if name in busy else 1_200_000} for name in names}
+            until(controller, lambda step: limits_khz(hosts) == wanted)
         for name in names:
             assert status(hosts, name).holder is None
-
-
-def status(hosts: LocalHosts, name: str) -> Status:
-    with hosts.agents[name]() as client:
-        return client.status()

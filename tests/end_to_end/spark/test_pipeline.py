@@ -29,10 +29,10 @@ from tests.benchmarks.hft.markets import as_quotes, market
 pytestmark = pytest.mark.spark
 
 PATIENCE_S = 120.0
-SYMBOLS = 50
-BATCHES = 6
-BATCH_QUOTES = 4_000
-WINDOWS = WindowOptions(size=200, slide=25)
+SYMBOLS = 20
+BATCHES = 5
+BATCH_QUOTES = 2_000
+WINDOWS = WindowOptions(size=100, slide=25)
 
 
 def test_output_equals_the_reference_while_executors_come_and_go(
@@ -67,7 +67,6 @@ def test_output_equals_the_reference_while_executors_come_and_go(
 
         query = started(spark, feed, options, placement)
         try:
-            feed.give(1)
             scheduler.set_target(2)
             scheduler.decommission([scheduler.executors()[0].executor_id])
             placement.resize(2)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from runtime.control.journal import read
-from runtime.spark.cluster import LocalCluster
+from runtime.spark.cluster import LEAN_JAVA_OPTIONS, LocalCluster
 
 pytestmark = pytest.mark.spark
 
@@ -63,7 +63,10 @@ def test_an_unmodified_application_runs_under_control(
         f'policy = "static-1"\nspark.class_archive = false\n'
         f'journal.folder = "{tmp_path / "journal"}"\nexecutors.max = 1\n'
     )
-    options = ("spark.executor.memory=512m", "spark.driver.memory=512m", "spark.ui.enabled=false")
+    options = (
+        *("spark.executor.memory=512m", "spark.driver.memory=512m", "spark.ui.enabled=false"),
+        *(f"spark.{role}.extraJavaOptions={LEAN_JAVA_OPTIONS}" for role in ("driver", "executor")),
+    )
     done = subprocess.run(
         [
             *(sys.executable, "-c", COMMAND, "submit", "--config", str(settings)),

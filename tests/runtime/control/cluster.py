@@ -6,9 +6,10 @@ for is written down.
 
 import threading
 from collections.abc import Callable, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import sin
 from pathlib import Path
+from typing import Any
 
 from mpc.values import Applied, BatchSample, Measurement
 from runtime.config import load_config
@@ -186,3 +187,31 @@ class FakeCluster:
         self.seen.append(record)
         if self.on_step is not None:
             self.on_step(record)
+
+
+def restarted(before: FakeCluster, steps: int, **changed: Any) -> FakeCluster:
+    """The application once more, one step later, on the cluster as the first run left it."""
+    after = replace(
+        before,
+        steps=steps,
+        sensor=None,
+        time=ManualTime(before.time.now_s),
+        first_step=before.seen[-1].measurement.step + 1,
+        seen=[],
+        **changed,
+    )
+    after.executors.requests = [before.seen[-1].applied.requested.executors]
+    return after
+
+
+def told(record: StepRecord) -> tuple[object, ...]:
+    """What a step was about and what came of it, without what a restart may change."""
+    return (
+        record.measurement.step,
+        record.measurement.time_s,
+        record.dead_time_s,
+        record.decision.target,
+        record.decision.reason,
+        record.decision.plan,
+        record.target,
+    )

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from mpc.values import (
+    Alternative,
     Applied,
     BatchSample,
     Configuration,
@@ -16,7 +17,7 @@ from mpc.values import (
     Plan,
 )
 from runtime.control.events import ControlEvent, EventKind
-from runtime.control.journal import StartUpSamples, StepRecord
+from runtime.control.journal import Resumption, StartUpSamples, StepRecord
 
 numbers = st.floats(allow_nan=False)
 """With both infinities and both zeros."""
@@ -70,6 +71,13 @@ decisions = st.builds(
     plan=st.none() | plans,
     expected_arrivals_per_s=float_arrays(),
     key_owners=int_arrays(),
+    alternatives=st.lists(
+        st.builds(
+            Alternative, configurations, st.builds(CostTerms, numbers, numbers, numbers), texts
+        ),
+        max_size=3,
+    ).map(tuple),
+    cooling_down=st.booleans(),
 )
 records = st.builds(
     StepRecord,
@@ -87,6 +95,10 @@ records = st.builds(
     ),
     queries=st.just(({"query": "q", "rows": 3},)),
     start_up=st.builds(StartUpSamples, st.lists(numbers, max_size=3).map(tuple)),
+    resumption=st.none()
+    | st.builds(
+        Resumption, st.integers(0), st.none() | st.integers(0), st.integers(0, 600), numbers
+    ),
 )
 
 

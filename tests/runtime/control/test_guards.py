@@ -172,3 +172,22 @@ def test_a_scale_out_in_time_is_not_judged() -> None:
     for _ in range(4):
         plant.step(2, latency_s=0.5)
     assert all(kinds(plant.step(4, latency_s=0.5)) == [] for _ in range(30))
+
+
+def test_nothing_is_given_up_while_the_target_is_missed() -> None:
+    current = Configuration(6, 2_000_000)
+    guards = Guards(SPACE, TARGET_S)
+    late = measured(current, latency_s=5.0)
+    guarded = guards.check(late, Decision(Configuration(2, 1_000_000), "rows cost nothing"), None)
+    assert guarded.target == current
+    assert EventKind.HELD_VIOLATION in kinds(guarded)
+    assert guards.check(
+        measured(current, latency_s=0.5), Decision(Configuration(2, 1_000_000), "calm"), None
+    ).target == Configuration(2, 1_000_000)
+
+
+def test_fewer_executors_at_a_higher_frequency_are_no_less() -> None:
+    guards = Guards(SPACE, TARGET_S)
+    late = measured(Configuration(6, 1_000_000), latency_s=5.0)
+    wanted = Configuration(4, 2_000_000)
+    assert guards.check(late, Decision(wanted, "frequency acts at once"), None).target == wanted

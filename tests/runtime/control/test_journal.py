@@ -4,6 +4,7 @@ import os
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
@@ -34,6 +35,14 @@ def test_a_record_reads_back_exactly(record: StepRecord) -> None:
     line = encode(record)
     assert b"\n" not in line
     assert same(decode(line), record)
+
+
+def test_a_journal_of_before_reads_without_what_it_lacks() -> None:
+    document = msgspec.json.decode(encode(plain_record(3)))
+    del document["decision"]["alternatives"], document["decision"]["cooling_down"]
+    del document["resumption"]
+    back = decode(msgspec.json.encode(document))
+    assert same(back, plain_record(3))
 
 
 def test_numbers_of_numpy_are_numbers(tmp_path: Path) -> None:

@@ -9,12 +9,14 @@ from mpc.ports import Policy
 from mpc.values import Configuration, Decision, Measurement
 from runtime.build import live_policy, live_power, live_space
 from runtime.config import load_config
+from runtime.config.policies import TABLED_POLICIES
 from runtime.control.events import EventKind
 from runtime.control.guards import Guards
 from runtime.control.journal import read
 from runtime.control.resume import LONGEST_GAP_STEPS, RelearningPolicy, gap, resume
 from runtime.control.safe import EventLog
-from tests.runtime.control.cluster import SHORT, FakeCluster, ManualTime
+from runtime.control.snapshots import NAME
+from tests.runtime.control.cluster import SHORT, FakeCluster, restarted, told
 from tests.runtime.control.records import plain_record
 
 CONFIG = load_config(None, SHORT)
@@ -25,35 +27,32 @@ def fresh_policy(dead_time_s: float = 1.0) -> Policy:
     return live_policy(CONFIG, SPACE, live_power(CONFIG), dead_time_s)
 
 
-@pytest.mark.parametrize("policy", ["foresight", "rule-based", "peak", "static-3"])
-def test_decisions_after_a_restart_are_those_of_a_run_without_one(
-    tmp_path: Path, policy: str
-) -> None:
-    options = (*SHORT, f"policy={policy}")
-    whole = FakeCluster(tmp_path / "whole", options=options, steps=40).run()
+LIVE = ("foresight", "rule-based", "peak", "static-3", *TABLED_POLICIES)
+# A minute a step, so that windows and intervals of minutes come to pass.
+MINUTES = ("horizon.step_s=60", "executors.max=6", "frequency.list_khz=[1000000, 2000000]")
 
-    first = FakeCluster(tmp_path / "parts", options=options, steps=20)
+
+@pytest.mark.parametrize("way", ["saved", "replayed"])
+@pytest.mark.parametrize("policy", LIVE)
+def test_decisions_after_a_restart_are_those_of_a_run_without_one(
+    tmp_path: Path, policy: str, way: str
+) -> None:
+    options = (*MINUTES, f"policy={policy}")
+    whole = FakeCluster(tmp_path / "whole", options=options, steps=24).run()
+
+    first = FakeCluster(tmp_path / "parts", options=options, steps=16)
     first.run()
+    if way == "replayed":
+        (tmp_path / "parts" / NAME).unlink()
     # The driver died at once and came back one step later, with the cluster as it was.
-    second = FakeCluster(
-        tmp_path / "parts",
-        options=options,
-        steps=20,
-        executors=first.executors,
-        fleet=first.fleet,
-        time=ManualTime(first.time.now_s),
-        first_step=20,
-    )
-    second.executors.requests = [first.seen[-1].applied.requested.executors]
+    second = restarted(first, steps=8)
     second.run()
 
     parts = first.seen + second.seen
-    assert EventKind.RESUMED in {event.kind for event in second.seen[0].events}
-    assert [record.measurement.step for record in parts] == list(range(40))
-    assert [record.target for record in parts] == [record.target for record in whole]
-    assert [record.decision.reason for record in parts] == [
-        record.decision.reason for record in whole
-    ]
+    (resumed,) = (e.detail for e in second.seen[0].events if e.kind == EventKind.RESUMED)
+    assert ("saved after step 15, 0 steps replayed" in resumed) == (way == "saved")
+    assert ("16 steps replayed" in resumed) == (way == "replayed")
+    assert [told(record) for record in parts] == [told(record) for record in whole]
 
 
 def test_replaying_a_journal_gives_its_decisions(tmp_path: Path) -> None:

@@ -59,7 +59,14 @@ def document(
 class FakeQuery:
     """Implements `QueryPort`; keeps as many triggers as Spark does, or fewer."""
 
-    def __init__(self, run_id: str = "run-1", name: str | None = None, keeps: int = 100) -> None:
+    def __init__(
+        self,
+        run_id: str = "run-1",
+        name: str | None = None,
+        keeps: int = 100,
+        trigger_interval_s: float | None = None,
+    ) -> None:
+        self._trigger_interval_s = trigger_interval_s
         self.run_id = run_id
         self.name = name
         self.state = BETWEEN_TRIGGERS
@@ -72,6 +79,11 @@ class FakeQuery:
 
     def report(self, *documents: dict[str, Any]) -> None:
         self._reported = [*self._reported, *documents][-self._keeps :]
+
+    def trigger_interval_s(self) -> float | None:
+        if self.error is not None:
+            raise self.error
+        return self._trigger_interval_s
 
     def status(self) -> QueryStatus:
         if self.error is not None:

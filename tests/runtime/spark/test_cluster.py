@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import psutil
@@ -17,6 +18,7 @@ HOSTS = (WorkerHost("127.0.0.2", cores=2, memory_mb=600), WorkerHost("127.0.0.3"
 
 OWNER = """
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from runtime.spark.cluster import LocalCluster, WorkerHost
 with LocalCluster([WorkerHost("127.0.0.2")], Path(sys.argv[1])) as cluster:
@@ -49,6 +51,17 @@ def test_one_master_and_a_worker_on_every_host(tmp_path: Path) -> None:
         assert psutil.Process(pids[0]).environ()["SPARK_LOCAL_IP"] == "127.0.0.2"
     assert not any(is_alive(pid) for pid in pids)
     cluster.stop()
+
+
+def test_daemons_run_where_their_command_is_sent(tmp_path: Path) -> None:
+    def wrap(address: str, command: Sequence[str]) -> list[str]:
+        return ["env", f"RUNS_AT={address}", *command]
+
+    folder = tmp_path / "cluster"
+    with LocalCluster(HOSTS[:1], folder, master_host="127.0.0.9", wrap=wrap) as cluster:
+        environments = [psutil.Process(pid).environ() for pid in cluster.pids]
+    for name in ("RUNS_AT", "SPARK_LOCAL_IP"):
+        assert [each[name] for each in environments] == ["127.0.0.2", "127.0.0.9"]
 
 
 def test_a_worker_that_ended_is_brought_back(tmp_path: Path) -> None:

@@ -282,3 +282,34 @@ def test_no_row_is_lost_or_counted_twice(batches: list[tuple[float, int]], step_
             query.report(due.pop(0)[1])
         completed += sum(sample.rows for sample in bench.at(now_s).batches)
     assert completed == sum(rows for _, rows in batches)
+
+
+@pytest.mark.parametrize(
+    ("intervals_s", "told_s"), [((None,), None), ((2.0,), 2.0), ((2.0, None, 5.0), 5.0)]
+)
+def test_the_longest_trigger_interval_is_told(
+    intervals_s: tuple[float | None, ...], told_s: float | None
+) -> None:
+    queries = [
+        FakeQuery(f"run-{number}", trigger_interval_s=interval_s)
+        for number, interval_s in enumerate(intervals_s)
+    ]
+    assert Bench(*queries).at(1.0).trigger_interval_s == told_s
+
+
+def test_a_query_that_does_not_tell_its_interval_is_taken_as_back_to_back() -> None:
+    query = FakeQuery(trigger_interval_s=2.0)
+    query.error = Py4JNetworkError("no such method")
+    assert Bench(query).at(1.0).trigger_interval_s is None
+
+
+def test_a_batch_with_new_executors_is_cold() -> None:
+    query = FakeQuery()
+    bench = begun(query)
+    query.report(batch(1, 0.1, 0.5, 100))
+    assert [sample.cold for sample in bench.at(1.0).batches] == [False]
+    bench.current = Configuration(4, 1_000_000)
+    query.report(batch(2, 1.1, 1.5, 100))
+    assert [sample.cold for sample in bench.at(3.0).batches] == [True]
+    query.report(batch(3, 6.0, 0.5, 100))
+    assert [sample.cold for sample in bench.at(7.0).batches] == [False]

@@ -28,7 +28,12 @@ class Bench:
     """An emulated host with a manual clock, and processes whose CPU times are set by hand."""
 
     def __init__(
-        self, cpus: int = 2, packages: int = 1, throttled: bool = True, core_share: float = 1.0
+        self,
+        cpus: int = 2,
+        packages: int = 1,
+        throttled: bool = True,
+        core_share: float = 1.0,
+        free_cpu_s: float = 0.0,
     ) -> None:
         self.host = EmulatedHost(
             HostDescription(cpus=cpus, packages=packages, min_khz=400_000, max_khz=MAX_KHZ)
@@ -45,6 +50,7 @@ class Bench:
             cpus=range(cpus),
             packages=package_zones(self.host.zones, self.host.plan.package_of),
             core_share=core_share,
+            free_cpu_s=free_cpu_s,
             take=lambda: dict(self.processes),
         )
         self.dvfs.tick(self.now_s)
@@ -134,6 +140,23 @@ def test_a_core_that_is_a_quarter_of_a_real_one_is_busy_all_the_same() -> None:
     bench.use(10, 1.5)
     bench.tick(10.0)
     assert bench.dvfs.emulated_cpu_s("tree") == pytest.approx(20.0)
+
+
+def test_a_family_starts_on_a_whole_core() -> None:
+    bench = Bench(core_share=0.25, free_cpu_s=4.0)
+    bench.start(10)
+    bench.dvfs.attach("tree", [10], cores=1)
+    assert bench.throttle.shares == {"tree": pytest.approx(1.0)}
+    bench.use(10, 3.0)
+    bench.tick(3.0)
+    assert bench.throttle.shares == {"tree": pytest.approx(1.0)}
+    assert bench.dvfs.emulated_cpu_s("tree") == pytest.approx(3.0)
+    bench.use(10, 1.0)
+    bench.tick(1.0)
+    assert bench.throttle.shares == {"tree": pytest.approx(0.25)}
+    bench.use(10, 2.5)
+    bench.tick(10.0)
+    assert bench.dvfs.emulated_cpu_s("tree") == pytest.approx(4.0 + 10.0)
 
 
 def test_a_family_that_wants_more_cores_than_there_are_gets_those_there_are() -> None:

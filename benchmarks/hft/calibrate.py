@@ -1,0 +1,165 @@
+"""The simulator's Spark-like plant, calibrated from one run on a cluster and checked by another.
+
+Pure: the journal of a run in, traits of `MicroBatchPlant` out; traits and the arrivals and
+configurations of a second run in, predicted batch durations and latencies out.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.optimize import nnls
+
+from benchmarks.plants.micro_batch import MicroBatchPlant, MicroBatchTraits
+from benchmarks.results import Run
+from energy.power import ProportionalPower
+from mpc.values import BatchSample, Configuration, Decision, FloatArray
+from runtime.control.journal import StepRecord
+
+FEWEST_BATCHES = 10
+OUTLIER_ERRORS = 3.0
+"""Batches further off than so many typical errors are left out of the second fit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    traits: MicroBatchTraits
+    batches: int
+    error: float
+    """Mean of |fitted - measured| / measured over these batches."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """One quantity of the second run, as measured and as simulated."""
+
+    quantity: str
+    measured_s: float
+    simulated_s: float
+
+    @property
+    def error(self) -> float:
+        return abs(self.simulated_s - self.measured_s) / self.measured_s
+
+
+def calibrated(records: Sequence[StepRecord], trigger_interval_s: float | None) -> Calibration:
+    """Traits from the batches of a run; `ValueError` when there are too few of them."""
+    samples = [
+        sample
+        for record in records
+        for sample in record.measurement.batches
+        if sample.rows > 0 and sample.duration_s > 0
+    ]
+    if len(samples) < FEWEST_BATCHES:
+        raise ValueError(
+            f"a calibration needs {FEWEST_BATCHES} batches, the run has {len(samples)}"
+        )
+    overhead_s, row_cycles = _fitted(samples)
+    errors = _errors(samples, overhead_s, row_cycles)
+    typical = float(np.median(np.abs(errors)))
+    kept = [
+        sample
+        for sample, error in zip(samples, errors, strict=True)
+        if abs(error) <= OUTLIER_ERRORS * max(typical, 0.01)
+    ]
+    overhead_s, row_cycles = _fitted(kept)
+    errors = _errors(samples, overhead_s, row_cycles)
+    spread = float(np.std(_errors(kept, overhead_s, row_cycles)))
+    start_up = records[-1].start_up
+    startup_s = sum(
+        float(np.median(part)) for part in (start_up.registered_s, start_up.warmed_s) if part
+    )
+    traits = MicroBatchTraits(
+        overhead_s=max(overhead_s, 1e-3),
+        row_cycles=max(row_cycles, 1.0),
+        trigger_interval_s=trigger_interval_s,
+        # The fit cannot tell the two apart, and both act on the same batch.
+        overhead_cv=spread,
+        row_cycles_cv=spread,
+        **({"startup_s": startup_s} if startup_s else {}),
+    )
+    return Calibration(traits, len(samples), float(np.mean(np.abs(errors))))
+
+
+def simulated(
+    traits: MicroBatchTraits,
+    arrivals_per_s: FloatArray,
+    configurations: Sequence[Configuration],
+    step_s: float,
+    generator: np.random.Generator,
+) -> MicroBatchPlant:
+    """The plant after the same arrivals on the same configurations, one of each a step."""
+    # What ran is given step by step, so that nothing starts late once more.
+    given = replace(traits, startup_s=0.0, startup_cv=0.0, losses_per_executor_hour=0.0)
+    plant = MicroBatchPlant(
+        arrivals_per_s, given, ProportionalPower(), configurations[0], generator, step_s=step_s
+    )
+    for configuration in configurations[1:]:
+        plant.wait_for_step()
+        plant.apply(Decision(configuration, "as it ran"))
+    plant.wait_for_step()
+    return plant
+
+
+def predictions(
+    traits: MicroBatchTraits,
+    run: Run,
+    records: Sequence[StepRecord],
+    arrivals_per_s: FloatArray,
+    step_s: float,
+    seed: int,
+) -> tuple[Prediction, Prediction]:
+    """Mean batch duration and mean latency of a run, as it was and as the plant has it."""
+    plant = simulated(
+        traits,
+        arrivals_per_s,
+        [record.applied.observed for record in records],
+        step_s,
+        np.random.default_rng(seed),
+    )
+    measured_s = [sample.duration_s for record in records for sample in record.measurement.batches]
+    finished = plant.finished
+    rows = sum(batch.rows.rows for batch in finished)
+    return (
+        Prediction(
+            "batch duration",
+            float(np.mean(measured_s)),
+            float(np.mean([batch.finished_s - batch.started_s for batch in finished])),
+        ),
+        Prediction(
+            "latency",
+            run.row.latency_mean_s,
+            sum(batch.latency_sum_s for batch in finished) / rows,
+        ),
+    )
+
+
+def _fitted(samples: Sequence[BatchSample]) -> tuple[float, float]:
+    """Least squares on relative errors; neither constant below zero."""
+    rows, duration_s, speed_hz = _columns(samples)
+    weighted = np.column_stack((1.0 / duration_s, rows / speed_hz / duration_s))
+    # Columns of like size, since NNLS has an absolute tolerance.
+    scale = weighted.max(axis=0)
+    found, _ = nnls(weighted / scale, np.ones(len(samples)))
+    overhead_s, row_cycles = found / scale
+    return float(overhead_s), float(row_cycles)
+
+
+def _errors(samples: Sequence[BatchSample], overhead_s: float, row_cycles: float) -> FloatArray:
+    rows, duration_s, speed_hz = _columns(samples)
+    return np.asarray((overhead_s + rows * row_cycles / speed_hz) / duration_s - 1.0)
+
+
+def _columns(samples: Sequence[BatchSample]) -> tuple[FloatArray, FloatArray, FloatArray]:
+    table = np.asarray(
+        [
+            (
+                sample.rows,
+                sample.duration_s,
+                max(sample.ran_on.executors, 1) * sample.ran_on.frequency_khz * 1e3,
+            )
+            for sample in samples
+        ],
+        dtype=np.float64,
+    )
+    return table[:, 0], table[:, 1], table[:, 2]

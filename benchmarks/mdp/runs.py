@@ -1,0 +1,111 @@
+"""Which controller runs on which pipeline, and all of them over worker processes."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from functools import lru_cache
+from multiprocessing import get_context
+from pathlib import Path
+from time import process_time
+
+import numpy as np
+
+from benchmarks.mdp.arrivals import Arrivals, taxi_arrivals
+from benchmarks.mdp.setting import DISCOUNT, VIOLATION_SMOOTHING, Setting, violations
+from benchmarks.mdp.year import SLOTS_A_DAY, Outcome, simulate
+from mpc.policies.mdp.agents import DecentralisedAgents
+from mpc.policies.mdp.controllers import CentralisedMdp, CentralisedRl, Controller
+from mpc.values import IntArray
+
+MDP = "centralised MDP"
+RL_KNOWN = "centralised RL+"
+RL = "centralised RL"
+DECENTRALISED = "decentralised U="
+"""Followed by the target utilisation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """The arrivals of one comparison; small, so that worker processes draw their own."""
+
+    data: Path | None
+    seed: int
+    days: int
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    workload: Workload
+    setting: Setting
+    controller: str
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    job: Job
+    outcome: Outcome
+    built_cpu_s: float
+    """Solving the problem, or setting up the tables to learn in."""
+
+
+@lru_cache(maxsize=1)
+def drawn(workload: Workload) -> tuple[Arrivals, IntArray]:
+    """The chain and a path of it, the same in every process."""
+    generator = np.random.default_rng(workload.seed)
+    arrivals = taxi_arrivals(workload.data, generator)
+    return arrivals, arrivals.draw(workload.days * SLOTS_A_DAY, generator)
+
+
+def make_controller(name: str, setting: Setting, arrivals: Arrivals) -> Controller:
+    levels = len(arrivals.transitions)
+    instances, weights = setting.instances, setting.weights
+    known = violations(setting, levels)
+    if name == MDP:
+        return CentralisedMdp(arrivals.transitions, known, instances, weights, DISCOUNT)
+    if name in {RL_KNOWN, RL}:
+        return CentralisedRl(
+            levels,
+            instances,
+            weights,
+            known if name == RL_KNOWN else None,
+            DISCOUNT,
+            VIOLATION_SMOOTHING,
+        )
+    if name.startswith(DECENTRALISED):
+        target = float(name.removeprefix(DECENTRALISED))
+        return DecentralisedAgents(
+            levels, instances, weights, target, DISCOUNT, VIOLATION_SMOOTHING
+        )
+    raise ValueError(f"unknown controller {name!r}")
+
+
+def run(job: Job) -> Run:
+    arrivals, levels = drawn(job.workload)
+    began_s = process_time()
+    controller = make_controller(job.controller, job.setting, arrivals)
+    built_cpu_s = process_time() - began_s
+    return Run(job, simulate(job.setting, levels, controller), built_cpu_s)
+
+
+def run_all(
+    jobs: Sequence[Job], processes: int, on_done: Callable[[], None] = lambda: None
+) -> list[Run]:
+    """In the order of `jobs`; `on_done` is called as each finishes."""
+    if processes <= 1 or len(jobs) == 1:
+        runs = []
+        for job in jobs:
+            runs.append(run(job))
+            on_done()
+        return runs
+    done: dict[int, Run] = {}
+    # spawn: a fork would inherit the threads of numerical libraries in an unknown state.
+    with ProcessPoolExecutor(min(processes, len(jobs)), mp_context=get_context("spawn")) as pool:
+        futures = {pool.submit(run, job): index for index, job in enumerate(jobs)}
+        try:
+            for future in as_completed(futures):
+                done[futures[future]] = future.result()
+                on_done()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return [done[index] for index in range(len(jobs))]

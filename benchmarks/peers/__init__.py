@@ -1,0 +1,1 @@
+"""Every policy that can run on Spark, side by side on one trace of arrival rates."""

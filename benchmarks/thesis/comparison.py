@@ -1,0 +1,92 @@
+"""Runs the experiments and puts the figures that seed 001 gives beside them.
+
+Its results are charts; its text has few numbers. What it says without a number is in `claims`.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from benchmarks.thesis.experiments import EXPERIMENTS, Case
+from benchmarks.thesis.run import Outcome, run
+from benchmarks.thesis.workload import WORKLOADS, Workload, make_workload
+
+PUBLISHED_EXECUTORS = {("learning-factor", "W2", "0.007"): 8.0}
+"""Mean executors by experiment, workload and case (section 5.6)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One case on one workload, averaged over the repetitions. Names are the JSON contract."""
+
+    experiment: str
+    section: str
+    workload: str
+    case: str
+    latency_mean_s: float
+    latency_p10_s: float
+    latency_p90_s: float
+    latency_max_s: float
+    over_target: float
+    unfinished: float
+    executors_mean: float
+    executors_p10: float
+    executors_p90: float
+    changes: float
+    thesis_executors: float | None
+    difference: float | None
+    """Ours less the thesis's."""
+
+
+def compare(names: Sequence[str], runs: int, seed: int, begin: Callable[[str], None]) -> list[Row]:
+    """Every case on both workloads; `begin` is told what is being worked on."""
+    workloads = [make_workload(name) for name in WORKLOADS]
+    rows = []
+    for name in names:
+        experiment = EXPERIMENTS[name]
+        for workload in workloads:
+            for case in experiment.cases(workload.name):
+                begin(f"{name} {workload.name} {case.name}")
+                outcome = repeated(case, workload, runs, seed)
+                published = PUBLISHED_EXECUTORS.get((name, workload.name, case.name))
+                rows.append(_row(name, experiment.section, workload, case, outcome, published))
+    return rows
+
+
+def repeated(case: Case, workload: Workload, runs: int, seed: int) -> Outcome:
+    """Each repetition with its own seed; every case of one seed meets the same plant."""
+    outcomes = []
+    for number in range(seed, seed + runs):
+        policy = case.build(np.random.default_rng([number, 1]))
+        plant = np.random.default_rng([number, 2])
+        outcomes.append(run(policy, workload, case.target_s, plant, executors=case.executors))
+    return Outcome.average(outcomes)
+
+
+def _row(
+    name: str,
+    section: str,
+    workload: Workload,
+    case: Case,
+    outcome: Outcome,
+    published: float | None,
+) -> Row:
+    return Row(
+        experiment=name,
+        section=section,
+        workload=workload.name,
+        case=case.name,
+        latency_mean_s=outcome.latency_s.mean,
+        latency_p10_s=outcome.latency_s.p10,
+        latency_p90_s=outcome.latency_s.p90,
+        latency_max_s=outcome.latency_s.maximum,
+        over_target=outcome.over_target,
+        unfinished=outcome.unfinished,
+        executors_mean=outcome.executors.mean,
+        executors_p10=outcome.executors.p10,
+        executors_p90=outcome.executors.p90,
+        changes=outcome.changes,
+        thesis_executors=published,
+        difference=None if published is None else outcome.executors.mean - published,
+    )

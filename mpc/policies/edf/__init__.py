@@ -1,0 +1,1 @@
+"""EDF, the hierarchical control of seed 000: operator, node and application managers."""

@@ -1,0 +1,134 @@
+"""States, actions and costs that both learning policies of EDF share.
+
+Source: seed 000, section 5.2. A state is (replicas k, arrival rate in quanta), an action adds one
+replica, removes one or does nothing, and Eq. 1 weighs reconfiguration, violation of the operator's
+response time bound and replicas in use. Defaults: section 9.
+
+Deviations: the weights are divided by their sum, so that any three express their relation; rates
+beyond the highest level count as that level (the paper leaves its L open); the action that is
+learned from is the one that was carried out, that is the change in replicas, which differs from
+the proposed one when the application manager did not grant it (the paper does not say).
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from mpc.policies.edf.values import Proposal, kept
+from mpc.values import FloatArray
+
+Change = Literal[-1, 0, 1]
+CHANGES: tuple[Change, ...] = (0, 1, -1)
+"""In the order in which equal estimates are preferred; also the last axis of a Q table."""
+_WORDS = {1: "one replica more", -1: "one replica fewer", 0: "no change"}
+
+
+@dataclass(frozen=True, slots=True)
+class LearningParameters:
+    bound_s: float
+    """R_max,op: response time of the operator not to exceed."""
+    min_replicas: int
+    max_replicas: int
+    performance_weight: float = 0.4
+    resource_weight: float = 0.4
+    reconfiguration_weight: float = 0.2
+    learning_rate: float = 0.1
+    discount: float = 0.99
+    rate_quantum_per_s: float = 50.0
+    rate_levels: int = 20
+    """L: the highest level; everything above counts as it."""
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.min_replicas <= self.max_replicas:
+            raise ValueError(
+                f"replicas must satisfy 1 <= min <= max, got "
+                f"{self.min_replicas}..{self.max_replicas}"
+            )
+        if self.bound_s <= 0 or self.rate_quantum_per_s <= 0 or self.rate_levels < 1:
+            raise ValueError("bound_s, rate_quantum_per_s and rate_levels must be positive")
+        weights = (self.performance_weight, self.resource_weight, self.reconfiguration_weight)
+        if min(weights) < 0 or sum(weights) <= 0:
+            raise ValueError(f"weights must not be negative nor all zero, got {weights}")
+
+
+State = tuple[int, int]
+"""Index of the replica count and level of the arrival rate."""
+
+
+class OperatorModel:
+    """What is known about the operator in advance: states, admissible actions, known costs."""
+
+    def __init__(self, parameters: LearningParameters) -> None:
+        self._parameters = parameters
+        weights = np.array(
+            [
+                parameters.performance_weight,
+                parameters.resource_weight,
+                parameters.reconfiguration_weight,
+            ]
+        )
+        self.performance_weight, self._resource_weight, self._reconfiguration_weight = (
+            float(weight) for weight in weights / weights.sum()
+        )
+        self.replica_counts = parameters.max_replicas - parameters.min_replicas + 1
+        self.levels = parameters.rate_levels + 1
+
+    def state(self, replicas: int, arrivals_per_s: float) -> State:
+        parameters = self._parameters
+        level = min(arrivals_per_s / parameters.rate_quantum_per_s, parameters.rate_levels)
+        within = min(max(replicas, parameters.min_replicas), parameters.max_replicas)
+        return within - parameters.min_replicas, round(level)
+
+    def admissible(self, state: State) -> list[Change]:
+        return [change for change in CHANGES if 0 <= state[0] + change < self.replica_counts]
+
+    def known_cost(self, count_index: int, change: Change) -> float:
+        """c_k(s, a) of Eq. 4: reconfiguration and resources."""
+        replicas = count_index + change + self._parameters.min_replicas
+        return (
+            self._reconfiguration_weight * (change != 0)
+            + self._resource_weight * replicas / self._parameters.max_replicas
+        )
+
+    def violation_cost(self, response_s: float) -> float:
+        """The term of Eq. 1 that is not known in advance."""
+        return self.performance_weight * (response_s > self._parameters.bound_s)
+
+    def empty_table(self) -> FloatArray:
+        """Q of every state and action: zero, and infinite where the action is not admissible."""
+        table = np.zeros((self.replica_counts, self.levels, len(CHANGES)))
+        table[-1, :, CHANGES.index(1)] = np.inf
+        table[0, :, CHANGES.index(-1)] = np.inf
+        return table
+
+
+class ScoreScale:
+    """The reconfiguration score of section 5.2: the expected gain over doing nothing, divided by
+    the largest gain seen so far (at least 1)."""
+
+    def __init__(self) -> None:
+        self._largest = 1.0
+
+    def proposal(self, model: OperatorModel, estimates: FloatArray, state: State) -> Proposal:
+        """The greedy choice. `estimates` are Q(s, .) in the order of `CHANGES`."""
+        return self.scored(
+            model, estimates, state, CHANGES[int(np.argmin(estimates))], "by its estimates"
+        )
+
+    def scored(
+        self,
+        model: OperatorModel,
+        estimates: FloatArray,
+        state: State,
+        change: Change,
+        why: str,
+    ) -> Proposal:
+        gains = {
+            other: float(estimates[0] - estimates[CHANGES.index(other)])
+            for other in model.admissible(state)
+        }
+        self._largest = max(self._largest, *gains.values())
+        if change == 0:
+            return kept(f"no change {why}")
+        return Proposal(change, gains[change] / self._largest, f"{_WORDS[change]} {why}")

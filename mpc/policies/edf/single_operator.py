@@ -1,0 +1,69 @@
+"""A local policy of EDF as the policy of one operator: its proposal is carried out as it is.
+
+Source: seed 000, section 5; with one operator there is nothing to coordinate, so there is no
+application manager. The response time bound of the operator is the target latency.
+
+Deviations: planning happens at every control step (the paper's interval is 30 s); utilisation is
+the completed work over the capacity, the same for every replica, as replicas are not measured one
+by one; the loop rests while replicas are started or ended, at most `settle_s` (the paper: a short
+period); the frequency stays at its maximum.
+"""
+
+from mpc.policies.edf.values import LocalPolicy, OperatorSample
+from mpc.policies.routing import rebalanced
+from mpc.values import Configuration, ConfigurationSpace, Decision, Measurement
+
+
+class SingleOperatorPolicy:
+    def __init__(
+        self, space: ConfigurationSpace, local: LocalPolicy, settle_s: float = 60.0
+    ) -> None:
+        if settle_s < 0:
+            raise ValueError(f"settle_s must not be negative, got {settle_s}")
+        self._space = space
+        self._local = local
+        self._settle_s = settle_s
+        self._changed_s: float | None = None
+
+    def decide(self, measurement: Measurement) -> Decision:
+        replicas = measurement.requested.executors
+        if self._settling(measurement):
+            change, reason = 0, "waiting for the last change to take effect"
+        else:
+            proposal = self._local.propose(_sample(measurement))
+            change, reason = proposal.change, proposal.reason
+        executors = min(
+            max(replicas + change, self._space.min_executors), self._space.max_executors
+        )
+        if executors != replicas:
+            self._changed_s = measurement.time_s
+        target = Configuration(executors, self._space.frequencies_khz[-1])
+        return Decision(target, reason, key_owners=rebalanced(measurement, executors))
+
+    def _settling(self, measurement: Measurement) -> bool:
+        if self._changed_s is None:
+            return False
+        under_way = measurement.requested.executors != measurement.observed.executors
+        return under_way and measurement.time_s - self._changed_s < self._settle_s
+
+
+def _sample(measurement: Measurement) -> OperatorSample:
+    replicas = measurement.requested.executors
+    utilisation = _utilisation(measurement)
+    return OperatorSample(
+        replicas=replicas,
+        utilisations=None if utilisation is None else (utilisation,) * replicas,
+        arrivals_per_s=measurement.arrivals_per_s,
+        response_s=measurement.latency_s,
+    )
+
+
+def _utilisation(measurement: Measurement) -> float | None:
+    served_per_s = measurement.completions_per_s
+    if served_per_s is None:
+        served_per_s = measurement.arrivals_per_s
+    if served_per_s is None or measurement.cost_cycles is None:
+        return None
+    observed = measurement.observed
+    capacity_hz = observed.executors * observed.frequency_khz * 1e3
+    return min(served_per_s * measurement.cost_cycles / capacity_hz, 1.0)

@@ -1,0 +1,65 @@
+"""The response time of one operator at any rate and number of executors, from what was measured.
+
+Seed 003 takes its operators for M/D/1 queues with known service rates (section 4). Here the rate
+comes from the measured cost of an item. Where micro-batches are measured, the model of
+`mpc.micro_batch` takes the place of the queue, as M/D/1 knows no batches.
+
+Both are corrected by the smoothed ratio of measured to modelled times (Expr. 8 of seed 004).
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from mpc.feedback import RatioFeedback
+from mpc.micro_batch import BatchCostEstimate, micro_batch_latency_s, refined, warm_up
+from mpc.policies.mdp.queue import md1_response_s
+from mpc.values import ConfigurationSpace, FloatArray, Measurement
+
+COST_SMOOTHING = 0.1
+
+
+class ResponseModel:
+    def __init__(self, space: ConfigurationSpace, step_s: float) -> None:
+        warm_up()
+        self._space = replace(space, frequencies_khz=space.frequencies_khz[-1:])
+        self._step_s = step_s
+        self._batches: BatchCostEstimate | None = None
+        self._cost_cycles: float | None = None
+        self._feedback = RatioFeedback()
+
+    def observe(self, measurement: Measurement) -> None:
+        for sample in measurement.batches:
+            self._batches = refined(self._batches, sample)
+        cycles = measurement.cost_cycles
+        if cycles is not None and cycles > 0:
+            known = cycles if self._cost_cycles is None else self._cost_cycles
+            self._cost_cycles = known + COST_SMOOTHING * (cycles - known)
+        if measurement.latency_s is None or measurement.arrivals_per_s is None:
+            return
+        modelled = self._modelled_s(np.asarray([measurement.arrivals_per_s]))
+        if modelled is None:
+            return
+        ran_on = self._space.executor_index(measurement.observed.executors)
+        modelled_s = float(modelled[0, ran_on])
+        if np.isfinite(modelled_s):  # an overload says nothing about the model
+            self._feedback.update(measurement.latency_s, modelled_s)
+
+    def response_s(self, arrivals_per_s: FloatArray) -> FloatArray | None:
+        """(rates, executors), infinite where they cannot keep up; None until a cost is known."""
+        modelled_s = self._modelled_s(arrivals_per_s)
+        if modelled_s is None:
+            return None
+        return np.asarray(modelled_s * self._feedback.scenario_ratios(1)[0])
+
+    def _modelled_s(self, arrivals_per_s: FloatArray) -> FloatArray | None:
+        executors = self._space.executors.astype(np.float64)
+        frequency_hz = float(self._space.frequencies_hz[-1])
+        if self._batches is not None:
+            cost = self._batches.cost
+            rho = np.divide.outer(arrivals_per_s * cost.row_cycles / frequency_hz, executors)
+            latency_s = micro_batch_latency_s(arrivals_per_s, cost, self._space, self._step_s)
+            return np.where(rho < 1.0, latency_s[:, :, 0], np.inf)
+        if self._cost_cycles is not None:
+            return md1_response_s(arrivals_per_s, frequency_hz / self._cost_cycles, executors)
+        return None

@@ -1,0 +1,115 @@
+"""`mdp-rl`: model-based reinforcement learning of the scaling of one operator.
+
+Source: seed 003, Algorithm 1 with N = 1: every step one transition of the rate is counted (Eq. 5),
+the penalty of the last step is averaged in (Eq. 6), and one sweep of value iteration is made.
+No model of the response time is needed. (With one, `mdp` does not wait for the sweeps.)
+
+Deviations: as a latency depends on the rate and on the executors that served it and on nothing
+else, Eq. 6 keeps one penalty for these two and not one for each way that leads there, and weighs
+the first samples of each equally; with a weight of 0.1 from the start, an operator would stay
+overloaded for tens of steps before it believed it. A step without a result violates when what
+arrived before has waited longer than the target. The rest as in `mdp`.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from mpc.policies.mdp.arrival_model import ArrivalModel
+from mpc.policies.mdp.policy import cheapest_move, decided, every_second, with_a_way_out
+from mpc.policies.mdp.problem import Instances, Weights, stage_cost
+from mpc.policies.mdp.sweeps import look_ahead, take_best, warm_up
+from mpc.policies.mdp.transitions import merged_pairs
+from mpc.values import ConfigurationSpace, Decision, FloatArray, Measurement
+
+
+@dataclass(frozen=True, slots=True)
+class MdpRlParameters:
+    """Section 4 of the paper, but for the target."""
+
+    target_latency_s: float
+    weights: Weights = field(default_factory=Weights)
+    discount: float = 0.99
+    rate_levels: int = 40
+    violation_smoothing: float = 0.1
+
+
+class LearnedViolations:
+    """How often the target was missed, by rate level and executors; nothing tried yet missed it."""
+
+    def __init__(self, levels: int, sizes: int, smoothing: float) -> None:
+        self._smoothing = smoothing
+        self._samples = np.zeros((levels, sizes))
+        self.share: FloatArray = np.zeros((levels, sizes))
+
+    def observe(self, level: int, place: int, violated: bool) -> None:
+        self._samples[level, place] += 1.0
+        weight = max(self._smoothing, 1.0 / float(self._samples[level, place]))
+        self.share[level, place] += weight * (float(violated) - self.share[level, place])
+
+    def merge_pairs(self) -> None:
+        """Twice the distance between levels: two estimates become one, by their samples."""
+        missed = merged_pairs(self.share * self._samples)
+        self._samples = merged_pairs(self._samples)
+        self.share = missed / np.maximum(self._samples, 1.0)
+
+
+class MdpRlPolicy:
+    def __init__(self, space: ConfigurationSpace, parameters: MdpRlParameters) -> None:
+        self._space = space
+        self._parameters = parameters
+        self._instances = Instances(1, space.min_executors, space.max_executors)
+        levels = parameters.rate_levels + 1
+        self._arrivals = ArrivalModel(parameters.rate_levels)
+        self._violations = LearnedViolations(
+            levels, self._instances.size, parameters.violation_smoothing
+        )
+        self._unanswered_since_s: float | None = None
+        """End of the first step whose arrivals have no result yet."""
+        warm_up()
+        self._values = np.zeros((levels, self._instances.size))
+
+    def decide(self, measurement: Measurement) -> Decision:
+        level, doubled = self._arrivals.observe(measurement.arrivals_per_s)
+        for _ in range(doubled):
+            self._values = every_second(self._values)
+            self._violations.merge_pairs()
+        at = self._space.executor_index(measurement.requested.executors)
+        self._learn(measurement, level)
+        if level is None:
+            return decided(self._space, measurement, at, "no arrivals measured: hold")
+        weights = self._parameters.weights
+        stage = stage_cost(self._instances, weights, with_a_way_out(self._violations.share))
+        ahead = np.empty_like(stage)
+        transitions = self._arrivals.estimate.matrix
+        look_ahead(self._values, transitions, stage, self._parameters.discount, ahead)
+        take_best(ahead, self._instances.choices, weights.reconfiguration, self._values)
+        after, reason = cheapest_move(ahead[level], at, weights.reconfiguration)
+        return decided(self._space, measurement, after, f"rate level {level}: {reason}")
+
+    def _learn(self, measurement: Measurement, level: int | None) -> None:
+        """The latency of the last step, served by the executors that ran at the rate it had."""
+        latency_s, exact = self._latency_s(measurement)
+        missed = latency_s > self._parameters.target_latency_s
+        if level is not None and (exact or missed):
+            served_by = self._space.executor_index(measurement.observed.executors)
+            self._violations.observe(level, served_by, missed)
+
+    def _latency_s(self, measurement: Measurement) -> tuple[float, bool]:
+        """As measured, or what the items without a result have waited at least.
+
+        An overloaded engine finishes nothing for many steps. Taken for "not measured", that would
+        make the states nobody should be in the ones of which nothing bad is known.
+        """
+        if measurement.latency_s is not None:
+            self._unanswered_since_s = None
+            return measurement.latency_s, True
+        arrivals_per_s = measurement.arrivals_per_s or 0.0
+        if self._unanswered_since_s is None:
+            if arrivals_per_s > 0:
+                self._unanswered_since_s = measurement.time_s
+            return 0.0, False
+        waited_s = measurement.time_s - self._unanswered_since_s
+        if measurement.backlog_items is not None and arrivals_per_s > 0:
+            waited_s = max(waited_s, measurement.backlog_items / arrivals_per_s)
+        return waited_s, False

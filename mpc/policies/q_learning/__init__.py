@@ -1,0 +1,6 @@
+"""The reinforcement learning policies of seed 001."""
+
+from mpc.policies.q_learning.policy import QLearningParameters, QLearningPolicy
+from mpc.policies.q_learning.value_iteration import ValueIterationPolicy
+
+__all__ = ["QLearningParameters", "QLearningPolicy", "ValueIterationPolicy"]

@@ -1,0 +1,219 @@
+"""`foresight tune`: weights, horizon, step and limits for one's own trace, found in simulation."""
+
+import os
+import re
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from runtime.cli.parameters import JsonFile, Overrides, writable
+
+if TYPE_CHECKING:
+    from runtime.config import Config
+    from runtime.tuning.jobs import Task
+    from runtime.tuning.outcome import Outcome
+    from runtime.tuning.runners import LocalRunner
+    from runtime.tuning.spark_runner import SparkRunner
+
+
+def add_to(app: typer.Typer) -> None:
+    """Register the command of this file."""
+    app.command()(tune)
+
+
+def _seconds(text: str | None) -> float | None:
+    if text is None:
+        return None
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*(ms|s)", text.strip())
+    if found is None or float(found[1]) <= 0:
+        raise typer.BadParameter(f"{text!r} is no latency; write 800ms or 5s.")
+    return float(found[1]) * (1e-3 if found[2] == "ms" else 1.0)
+
+
+def _share(text: str | None) -> float | None:
+    if text is None:
+        return None
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*(%?)", text.strip())
+    share = float(found[1]) / (100.0 if found[2] else 1.0) if found else -1.0
+    if not 0 <= share <= 1:
+        raise typer.BadParameter(f"{text!r} is no share; write 1% or 0.01.")
+    return share
+
+
+def tune(
+    rates: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            exists=True,
+            help="Arrival rates, one a line, plain or gzipped; or ticks, a parquet file or a "
+            "folder of them.",
+        ),
+    ] = None,
+    journal: Annotated[
+        Path | None,
+        typer.Option(
+            "--from", metavar="JOURNAL", exists=True, help="The folder of a journal instead."
+        ),
+    ] = None,
+    target_latency: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="Such as 5s or 800ms; else slo.latency_ms."),
+    ] = None,
+    max_violations: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Violations to accept for less energy, such as 1%; without it no more than now.",
+        ),
+    ] = None,
+    power_cap_w: Annotated[
+        float | None,
+        typer.Option("--power-cap", min=0.001, help="Watts not to exceed; needs full_power_w."),
+    ] = None,
+    output: Annotated[
+        str | None,
+        typer.Option("-o", "--output", metavar="FILE", callback=writable, help="TOML to write."),
+    ] = None,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check", help="Tune on the first half alone and compare on the second, unseen one."
+        ),
+    ] = False,
+    rate_column: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Column with the rates: name or position.")
+    ] = None,
+    bin_s: Annotated[
+        float, typer.Option("--bin", min=0.001, help="Seconds from one rate to the next.")
+    ] = 1.0,
+    peak_load: Annotated[
+        float | None,
+        typer.Option(
+            min=0.01,
+            max=2.0,
+            help="Share of the cluster that the busiest minute takes: 0.9 without it, or what the "
+            "journal tells.",
+        ),
+    ] = None,
+    candidates: Annotated[
+        int, typer.Option(min=4, max=10_000, help="Configurations tried at first.")
+    ] = 28,
+    block_s: Annotated[
+        float, typer.Option("--block", min=60, help="Seconds of the stretches simulated.")
+    ] = 900.0,
+    state_file: Annotated[
+        str | None,
+        typer.Option(
+            "--state",
+            metavar="FILE",
+            callback=writable,
+            help="Keeps what is done, so that the same command goes on after an interruption.",
+        ),
+    ] = None,
+    master: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Spark cluster to simulate on; else local processes."),
+    ] = None,
+    processes: Annotated[
+        int | None, typer.Option(min=1, help="Local processes; one a core without it.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of search and simulation.")] = 1,
+    config_file: Annotated[
+        Path | None,
+        typer.Option("--config", metavar="FILE", help="The present configuration; else defaults."),
+    ] = None,
+    overrides: Overrides = None,
+    json_file: JsonFile = None,
+) -> None:
+    """Find weights, horizon, step and limits in simulation, on your own trace of arrival rates.
+
+    Shows what trades violations, energy and reconfigurations best, and recommends a configuration
+    only if it is at least as good as the present one in every part of the trace.
+    """
+    from runtime.cli.output import Results, progress_bar, results_console, write_json
+    from runtime.cli.tune_report import told, tune_rows, tune_table, tuned_file, verdict
+    from runtime.config import load_config
+    from runtime.tuning.choice import Aim
+    from runtime.tuning.search import SearchPlan
+    from runtime.tuning.state import TuningState
+    from runtime.tuning.tune import Simulations, check_pieces, checked, tuned
+
+    target_s, aim = _seconds(target_latency), Aim(_share(max_violations))
+    wanted = list(overrides or ())
+    if target_s is not None:
+        wanted.append(f"slo.latency_ms={target_s * 1e3!r}")
+    if power_cap_w is not None:
+        wanted.append(f"limits.power_cap_w={power_cap_w!r}")
+    config = load_config(config_file, wanted)
+    task = _task(rates, journal, rate_column, bin_s, config, peak_load, seed)
+    plan = SearchPlan(candidates=candidates, block_s=block_s)
+    end_s = task.trace.duration_s / (2.0 if check else 1.0)
+    count = plan.evaluations()
+    if check:
+        count += 2 * len(check_pieces(task.trace.duration_s, end_s))
+    state = TuningState(Path(state_file) if state_file else None, task.fingerprint)
+    unseen: list[Outcome] = []
+    with _runner(master, processes) as runner, progress_bar("tune", count) as finish:
+        simulations = Simulations(task, runner, state, finish)
+        tuning = tuned(simulations, end_s, plan, aim)
+        recommended = tuning.choice.recommended
+        if check and recommended is not None:
+            both = [tuning.present.knobs, recommended.knobs]
+            unseen = checked(simulations, end_s, both)
+    rows = tune_rows(tuning, unseen)
+    console = results_console(json_file)
+    console.print(tune_table(rows, f"{task.trace.source} (simulation)"))
+    for line in told(tuning):
+        console.print(line)
+    if unseen:
+        console.print(verdict(*unseen))
+    if json_file is not None:
+        write_json(Results("tune", "simulation", rows), json_file)
+    if output is not None and recommended is not None:
+        Path(output).write_text(tuned_file(task, tuning, recommended), encoding="utf-8")
+        print(f"wrote {output}", file=sys.stderr)
+
+
+def _task(
+    rates: Path | None,
+    journal: Path | None,
+    rate_column: str | None,
+    bin_s: float,
+    config: "Config",
+    peak_load: float | None,
+    seed: int,
+) -> "Task":
+    from benchmarks.peers.setting import PEAK_LOAD
+    from runtime.build import live_power
+    from runtime.insight.journals import recorded_run
+    from runtime.tuning.cluster import fitted_to, sized_for
+    from runtime.tuning.jobs import Task
+    from runtime.tuning.trace import journaled_trace, read_trace
+
+    live_power(config)  # a limit in watts without full_power_w is told at once
+    if rates is not None and journal is None:
+        trace = read_trace(rates, rate_column, bin_s)
+        return Task(trace, config, sized_for(trace, config, peak_load or PEAK_LOAD), seed)
+    if journal is None or rates is not None:
+        raise typer.BadParameter("give either --rates or --from.")
+    run = recorded_run(journal)
+    trace = journaled_trace(run.records, str(run.folder))
+    sized = sized_for(trace, config, peak_load or PEAK_LOAD)
+    fitted = fitted_to(run.records, sized)
+    if peak_load is not None:
+        fitted = replace(fitted, row_cycles=sized.row_cycles)
+    return Task(trace, config, fitted, seed)
+
+
+def _runner(master: str | None, processes: int | None) -> "LocalRunner | SparkRunner":
+    from runtime.tuning.runners import LocalRunner
+
+    if master is None:
+        return LocalRunner(processes or os.cpu_count() or 1)
+    from runtime.tuning.spark_runner import SparkRunner
+
+    return SparkRunner(master)

@@ -1,0 +1,45 @@
+"""`[policies.decentralised]`: the options of the probabilistic decision of seed 002."""
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+
+class Decentralised(Struct, frozen=True, forbid_unknown_fields=True):
+    """Every executor decides for itself by its own load; the sum is the target."""
+
+    target_load: Annotated[
+        float,
+        Meta(
+            gt=0,
+            le=1,
+            description="Desired load of an executor as a share of its capacity, between "
+            "lower_load and upper_load.",
+        ),
+    ] = 0.7
+    upper_load: Annotated[
+        float, Meta(gt=0, description="Load from which an executor may duplicate itself.")
+    ] = 0.8
+    lower_load: Annotated[
+        float, Meta(gt=0, description="Load up to which an executor may delete itself.")
+    ] = 0.6
+    period_steps: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=1000,
+            description="Steps between two decisions of one executor.",
+            extra={"unit": "steps"},
+        ),
+    ] = 5
+    capacity_per_s: (
+        Annotated[
+            float,
+            Meta(
+                gt=0,
+                description="Items one executor can process.",
+                extra={"unit": "items/s", "absent": "measured", "example": 500.0},
+            ),
+        ]
+        | None
+    ) = None

@@ -1,0 +1,56 @@
+"""The section of the configuration that says when nothing is to be changed.
+
+It follows the conventions of `schema.py`, which puts it into the whole configuration.
+"""
+
+from collections.abc import Iterator
+from typing import Annotated
+from zoneinfo import ZoneInfo
+
+from msgspec import Meta, Struct
+
+from runtime.config.cron import parse_period
+from runtime.config.strict import Contradiction
+
+
+class Schedule(Struct, frozen=True, forbid_unknown_fields=True):
+    """Periods in which the controller decides and journals, and changes nothing."""
+
+    exclude: Annotated[
+        tuple[Annotated[str, Meta(min_length=1, max_length=200)], ...],
+        Meta(
+            max_length=100,
+            description="Periods as in a crontab: minute, hour, day of the month, month, day of "
+            'the week. "* 2-4 * * *" is every night from 2:00 to 4:59.',
+            extra={"kind": "a list of at most 100 texts of five fields"},
+        ),
+    ] = ()
+    timezone: (
+        Annotated[
+            str,
+            Meta(
+                min_length=1,
+                max_length=100,
+                description="Time zone of the periods.",
+                extra={
+                    "kind": "the name of a time zone",
+                    "absent": "that of the driver's machine",
+                    "example": "Europe/Vienna",
+                },
+            ),
+        ]
+        | None
+    ) = None
+
+
+def schedule_contradictions(schedule: Schedule) -> Iterator[Contradiction]:
+    for text in schedule.exclude:
+        try:
+            parse_period(text)
+        except ValueError as error:
+            yield ((("schedule", "exclude"), f"must be periods as in a crontab: {error}"),)
+    if schedule.timezone is not None:
+        try:
+            ZoneInfo(schedule.timezone)
+        except (ValueError, OSError, LookupError):
+            yield ((("schedule", "timezone"), "must be the name of a time zone known here"),)

@@ -1,0 +1,152 @@
+"""What the policy has learned, in one file beside the journal.
+
+Replaying a journal brings back its last few hundred steps; a snapshot brings back everything, at
+once. It counts only for the same version, the same configuration and a step that the journal has:
+whatever else is found there is refused in words, and the journal is replayed instead.
+"""
+
+import hashlib
+import os
+import stat
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+import msgspec
+
+from mpc.ports import Policy
+from mpc.snapshot import SnapshotRefused, load, save
+from mpc.values import ConfigurationSpace, Decision
+from runtime.config import Config
+from runtime.control.journal import StepRecord
+
+NAME = "policy.snapshot"
+EVERY_STEPS = 60
+LARGEST_BYTES = 256_000_000
+
+
+class _Header(msgspec.Struct, frozen=True):
+    """The first line of the file; the policy follows."""
+
+    version: str
+    configuration: str
+    step: int
+    at_s: float
+    """Wall clock of the step's record: another journal may have a step of the same number."""
+    dead_time_s: float
+    digest: str
+    """Of the policy. A machine that lost power may keep the name of a file and half of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A policy as it was after the step of one record."""
+
+    step: int
+    dead_time_s: float
+    """What it plans with."""
+    policy: Policy
+
+
+class SnapshotFile:
+    """Writes and reads the snapshot of one journal folder."""
+
+    def __init__(self, folder: Path, configuration: str) -> None:
+        """`configuration`: its fingerprint."""
+        self.path = folder / NAME
+        self._new = folder / f"{NAME}.new"
+        self._configuration = configuration
+        self._version = version("foresight-autoscaler")
+
+    def write(self, record: StepRecord, policy: Policy) -> None:
+        """The policy after the step of the record. Raises `SnapshotRefused` or `OSError`."""
+        payload = save(policy)
+        header = _Header(
+            version=self._version,
+            configuration=self._configuration,
+            step=record.measurement.step,
+            at_s=record.at_s,
+            dead_time_s=record.dead_time_s,
+            digest=hashlib.sha256(payload).hexdigest(),
+        )
+        self._new.unlink(missing_ok=True)
+        # Not waited for on the disk: a file that did not get there whole is refused by its digest.
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        with os.fdopen(os.open(self._new, flags, 0o600), "wb") as file:
+            file.write(msgspec.json.encode(header) + b"\n" + payload)
+        self._new.replace(self.path)
+
+    def read(self, records: Sequence[StepRecord]) -> Snapshot | None:
+        """The snapshot of one of the records; None where there is no file at all.
+
+        Raises `SnapshotRefused` for one that does not belong here or does not work.
+        """
+        data = _read(self.path)
+        if data is None:
+            return None
+        line, _, payload = data.partition(b"\n")
+        try:
+            header = msgspec.json.decode(line, type=_Header)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            raise SnapshotRefused("no header") from None
+        if header.version != self._version:
+            raise SnapshotRefused(f"of version {header.version:.20}, this is {self._version}")
+        if header.configuration != self._configuration:
+            raise SnapshotRefused("of another configuration")
+        if header.digest != hashlib.sha256(payload).hexdigest():
+            raise SnapshotRefused("damaged")
+        if not any(
+            (record.measurement.step, record.at_s) == (header.step, header.at_s)
+            for record in records
+        ):
+            raise SnapshotRefused(f"of step {header.step}, which the journal does not have")
+        _try(load(payload), records[-1])
+        return Snapshot(header.step, header.dead_time_s, load(payload))
+
+
+def fingerprint(config: Config, space: ConfigurationSpace) -> str:
+    """Of everything a policy is built from, and of nothing else of the configuration."""
+    plain = Config()
+    relevant = msgspec.structs.replace(
+        config,
+        mode=plain.mode,
+        spark=plain.spark,
+        agents=plain.agents,
+        journal=plain.journal,
+        web=plain.web,
+        schedule=plain.schedule,
+    )
+    parts = msgspec.to_builtins((relevant, asdict(space)))
+    return hashlib.sha256(msgspec.json.encode(parts, order="sorted")).hexdigest()
+
+
+def _try(policy: Policy, record: StepRecord) -> None:
+    """Whether the policy decides; it is not used afterwards."""
+    try:
+        decision = policy.decide(record.measurement)
+    except Exception as error:
+        raise SnapshotRefused(f"its policy fails: {type(error).__name__}: {error}") from error
+    if not isinstance(decision, Decision):
+        raise SnapshotRefused("its policy decides nothing")
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise SnapshotRefused(error.strerror or str(error)) from error
+    try:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            raise SnapshotRefused("not a file")
+        if found.st_uid != os.geteuid() or found.st_mode & stat.S_IWOTH:
+            raise SnapshotRefused("not this user's own")
+        if found.st_size > LARGEST_BYTES:
+            raise SnapshotRefused(f"{found.st_size} bytes, at most {LARGEST_BYTES}")
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            return file.read()
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,201 @@
+"""The charts of a report: one run with what was expected, asked for and observed, or two runs."""
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+from benchmarks.report.markup import Markup, element, join
+from benchmarks.report.panel import Line, Panel
+from benchmarks.report.text import latency_unit
+from benchmarks.report.timeline import figure, read_out
+from runtime.control.journal import StepRecord
+from runtime.insight.journals import RecordedRun
+from runtime.insight.summary import powers, step_of, target_of
+
+Values = tuple[float | None, ...]
+COLOURS = ("blue", "vermillion")
+
+
+def charts(runs: Sequence[RecordedRun], names: Sequence[str]) -> Markup:
+    """A figure for each quantity, over the time since the first step."""
+    step_s = step_of(runs[0].start(runs[0].records[-1]))
+    shown = _one(runs[0]) if len(runs) == 1 else _two(runs, names)
+    figures = [figure(panel, step_s, _remark(panel)) for panel in shown]
+    legend = element(
+        "p",
+        *(
+            element("span", element("span", class_=f"swatch bg-{colour}"), name)
+            for name, colour in zip(names, COLOURS, strict=False)
+        ),
+        class_="legend",
+    )
+    data = element("script", read_out(shown, step_s), type="application/json", id="read-out")
+    return join([*([legend] if len(runs) > 1 else []), *figures, data])
+
+
+def by_step(records: Sequence[StepRecord], value: Callable[[StepRecord], float | None]) -> Values:
+    """One value a step, None for steps that nobody measured."""
+    steps = [record.measurement.step for record in records]
+    rising = all(low < high for low, high in pairwise(steps))
+    if not rising or steps[-1] - steps[0] > 10 * len(steps):
+        return tuple(value(record) for record in records)
+    found = {record.measurement.step: value(record) for record in records}
+    return tuple(found.get(step) for step in range(steps[0], steps[-1] + 1))
+
+
+def _one(run: RecordedRun) -> list[Panel]:
+    records = run.records
+    arrived = by_step(records, lambda r: r.measurement.arrivals_per_s)
+    lines = (
+        Line("came", "quiet", arrived),
+        Line("expected", "blue", _expected(records), strong=True),
+    )
+    asked, ran = "vermillion", "blue"
+    return [
+        Panel(
+            "arrivals", "Arrivals", "items per second", "measured", lines, arrived, from_zero=True
+        ),
+        _latency(run, [Line("latency", ran, by_step(records, _latency_value(run)), True)]),
+        Panel(
+            "executors",
+            "Executors",
+            "running",
+            "measured",
+            (
+                Line("asked for", asked, by_step(records, lambda r: r.applied.requested.executors)),
+                Line(
+                    "ran",
+                    ran,
+                    by_step(records, lambda r: r.measurement.observed.executors),
+                    strong=True,
+                ),
+            ),
+            stepped=True,
+            from_zero=True,
+        ),
+        Panel(
+            "frequency",
+            "Frequency",
+            "GHz",
+            "measured",
+            (
+                Line(
+                    "asked for",
+                    asked,
+                    by_step(records, lambda r: r.applied.requested.frequency_khz / 1e6),
+                ),
+                Line(
+                    "ran",
+                    ran,
+                    by_step(records, lambda r: r.measurement.observed.frequency_khz / 1e6),
+                    strong=True,
+                ),
+            ),
+            stepped=True,
+        ),
+        *_power([run], ["power"]),
+    ]
+
+
+def _two(runs: Sequence[RecordedRun], names: Sequence[str]) -> list[Panel]:
+    def lines(value: Callable[[StepRecord], float | None]) -> tuple[Line, ...]:
+        return tuple(
+            Line(name, colour, by_step(run.records, value))
+            for run, name, colour in zip(runs, names, COLOURS, strict=True)
+        )
+
+    latency = [
+        Line(name, colour, by_step(run.records, _latency_value(runs[0])))
+        for run, name, colour in zip(runs, names, COLOURS, strict=True)
+    ]
+    return [
+        Panel(
+            "arrivals",
+            "Arrivals",
+            "items per second",
+            "measured",
+            lines(lambda r: r.measurement.arrivals_per_s),
+            from_zero=True,
+        ),
+        _latency(runs[0], latency),
+        Panel(
+            "executors",
+            "Executors",
+            "running",
+            "measured",
+            lines(lambda r: r.measurement.observed.executors),
+            stepped=True,
+            from_zero=True,
+        ),
+        Panel(
+            "frequency",
+            "Frequency",
+            "GHz",
+            "measured",
+            lines(lambda r: r.measurement.observed.frequency_khz / 1e6),
+            stepped=True,
+        ),
+        *_power(runs, names),
+    ]
+
+
+def _latency(run: RecordedRun, lines: Sequence[Line]) -> Panel:
+    target_s = target_of(run.start(run.records[-1]))
+    unit, per_s = latency_unit(1.0 if target_s is None else target_s)
+    threshold = None if target_s is None else target_s * per_s
+    return Panel(
+        "latency",
+        "Latency",
+        unit,
+        "measured",
+        tuple(lines),
+        may_be_log=True,
+        from_zero=True,
+        threshold=threshold,
+    )
+
+
+def _latency_value(run: RecordedRun) -> Callable[[StepRecord], float | None]:
+    target_s = target_of(run.start(run.records[-1]))
+    _, per_s = latency_unit(1.0 if target_s is None else target_s)
+
+    def value(record: StepRecord) -> float | None:
+        latency_s = record.measurement.latency_s
+        return None if latency_s is None else latency_s * per_s
+
+    return value
+
+
+def _power(runs: Sequence[RecordedRun], names: Sequence[str]) -> list[Panel]:
+    lines, made, unit = [], "", "W"
+    for run, name, colour in zip(runs, names, COLOURS, strict=False):
+        power_w, made = powers(run.records, run.start(run.records[-1]))
+        lines.append(Line(name, colour, _placed(run.records, power_w)))
+        unit = "share" if "share" in made else "W"
+    if not any(value is not None for line in lines for value in line.values):
+        return []
+    return [Panel("power", "Power", unit, made, tuple(lines), stepped=True, from_zero=True)]
+
+
+def _placed(records: Sequence[StepRecord], values: Sequence[float | None]) -> Values:
+    at = {id(record): value for record, value in zip(records, values, strict=True)}
+    return by_step(records, lambda record: at[id(record)])
+
+
+def _expected(records: Sequence[StepRecord]) -> Values:
+    """What the decision before had expected for the step."""
+    rates: dict[int, float] = {}
+    for record in records:
+        expected = record.decision.expected_arrivals_per_s
+        if expected is not None and len(expected):
+            rates[record.measurement.step + 1] = float(expected[0])
+    return by_step(records, lambda r: rates.get(r.measurement.step))
+
+
+def _remark(panel: Panel) -> str:
+    match panel.key:
+        case "arrivals" if panel.background is not None:
+            return "The line is what had been expected one step before."
+        case "latency":
+            return "A gap is a step without a measurement."
+        case _:
+            return ""

@@ -1,0 +1,158 @@
+"""Why one decision was made: what was measured, expected, weighed, limited, asked for and came.
+
+Everything comes from the journal, and from the configuration noted beside it; what they do not say
+is left out. Policies that plan nothing have no costs to tell.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mpc.values import Alternative, Configuration, CostTerms, Measurement
+from runtime.control.journal import StepRecord
+from runtime.control.starts import Start
+from runtime.insight.limits import active_limits
+from runtime.insight.words import events_in_words, why
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """One step of the forecast, and what then came."""
+
+    steps_ahead: int
+    expected_per_s: float
+    arrived_per_s: float | None
+    """None where it is not known (yet)."""
+
+    @property
+    def error(self) -> float | None:
+        """Share of what came; above 0: more was expected."""
+        if not self.arrived_per_s:
+            return None
+        return self.expected_per_s / self.arrived_per_s - 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """A configuration that was weighed against others."""
+
+    configuration: Configuration
+    cost: CostTerms | None
+    total: float | None
+    chosen: bool
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    step: int
+    at_s: float
+    mode: str
+    why: str
+    measured: Measurement
+    target_latency_s: float | None
+    expected_before_per_s: float | None
+    """What the decision before had expected for the step that was measured."""
+    expected: tuple[Expected, ...]
+    weighed: tuple[Weighed, ...]
+    limits: tuple[str, ...]
+    """What bound the decision, in words."""
+    plan: tuple[Configuration, ...]
+    wanted: Configuration
+    """By the policy."""
+    requested: Configuration
+    """After the guards."""
+    observed: Configuration
+    """When it was asked for."""
+    observed_later: Configuration | None
+    """At the last step of the plan, as far as the journal has it."""
+    later_steps: int
+    dead_time_s: float
+    took_s: float | None
+    events: tuple[str, ...]
+
+
+def explanation(records: Sequence[StepRecord], position: int, start: Start | None) -> Explanation:
+    """Of one record; the others tell what came before and after it."""
+    record = records[position]
+    decision = record.decision
+    before = records[position - 1] if position > 0 else None
+    plan = () if decision.plan is None else decision.plan.trajectory
+    later = _follow(records, position, max(len(plan), 1))
+    return Explanation(
+        step=record.measurement.step,
+        at_s=record.at_s,
+        mode=record.mode,
+        why=why(record),
+        measured=record.measurement,
+        target_latency_s=None if start is None else start.config.slo.latency_ms / 1e3,
+        expected_before_per_s=_first_expected(before, record),
+        expected=_expected(record, _follow(records, position, _horizon(record))),
+        weighed=_weighed(record),
+        limits=active_limits(record, start),
+        plan=plan,
+        wanted=decision.target,
+        requested=record.applied.requested if record.mode == "control" else record.target,
+        observed=record.applied.observed,
+        observed_later=later[-1].measurement.observed if later else None,
+        later_steps=len(later),
+        dead_time_s=record.dead_time_s,
+        took_s=record.took_s,
+        events=tuple(events_in_words(record.events)),
+    )
+
+
+def _horizon(record: StepRecord) -> int:
+    expected = record.decision.expected_arrivals_per_s
+    return 0 if expected is None else len(expected)
+
+
+def _follow(records: Sequence[StepRecord], position: int, count: int) -> list[StepRecord]:
+    """The next records, as long as no step is missing between them."""
+    found: list[StepRecord] = []
+    step = records[position].measurement.step
+    for record in records[position + 1 : position + 1 + count]:
+        step += 1
+        if record.measurement.step != step:
+            break
+        found.append(record)
+    return found
+
+
+def _first_expected(before: StepRecord | None, record: StepRecord) -> float | None:
+    if before is None or before.measurement.step != record.measurement.step - 1:
+        return None
+    expected = before.decision.expected_arrivals_per_s
+    return None if expected is None or not len(expected) else float(expected[0])
+
+
+def _expected(record: StepRecord, later: Sequence[StepRecord]) -> tuple[Expected, ...]:
+    expected = record.decision.expected_arrivals_per_s
+    if expected is None:
+        return ()
+    came = [follower.measurement.arrivals_per_s for follower in later]
+    came += [None] * (len(expected) - len(came))
+    return tuple(
+        Expected(ahead, float(rate), arrived)
+        for ahead, (rate, arrived) in enumerate(zip(expected, came, strict=True), start=1)
+    )
+
+
+def _weighed(record: StepRecord) -> tuple[Weighed, ...]:
+    """The chosen one first, the others by their cost."""
+    decision = record.decision
+    if decision.plan is None:
+        return ()
+    is_plan = decision.target == decision.plan.trajectory[0]
+    chosen = Weighed(
+        decision.target,
+        decision.plan.cost if is_plan else None,
+        decision.plan.cost.total if is_plan else None,
+        True,
+        decision.reason,
+    )
+    return (chosen, *(_other(alternative) for alternative in decision.alternatives))
+
+
+def _other(alternative: Alternative) -> Weighed:
+    cost = alternative.cost
+    return Weighed(alternative.configuration, cost, cost.total, False, alternative.reason)

@@ -1,0 +1,227 @@
+"""A recorded run, or the difference of two, as one self-contained page: no network, nothing else.
+
+The charts and the style are those of the benchmark reports.
+"""
+
+from collections.abc import Sequence
+
+from benchmarks.report.markup import Markup, element, join
+from benchmarks.report.sheet import SCRIPT, page_css
+from benchmarks.report.text import MISSING, fixed, percent, plural, signed, significant
+from runtime.insight.charts import charts
+from runtime.insight.journals import RecordedRun
+from runtime.insight.summary import (
+    RunSummary,
+    limit_counts,
+    reason_counts,
+    summary,
+    target_of,
+    violations,
+)
+from runtime.insight.words import folded, moment, place, seconds, why
+
+MOST_STRETCHES = 10
+MOST_EVENTS = 100
+MOST_REASONS = 12
+
+
+def render_report(run: RecordedRun, other: RecordedRun | None = None) -> str:
+    runs = [run] if other is None else [run, other]
+    names = [run.folder.name] if other is None else _names(run, other)
+    figures = [summary(each) for each in runs]
+    title = names[0] if other is None else f"{names[1]} against {names[0]}"
+    body = [
+        _header(title, runs, names, figures),
+        element("section", element("h2", "In figures"), _figures(names, figures)),
+        element("section", element("h2", "Step by step"), charts(runs, names)),
+    ]
+    for each, name in zip(runs, names, strict=True):
+        prefix = "" if other is None else f"{name}: "
+        body.append(_stretches(each, prefix))
+        body.append(_counts(each, prefix))
+        body.append(_events(each, prefix))
+    body.append(element("footer", element("p", "Written by foresight report.", class_="aside")))
+    head = element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("title", f"{title}: foresight report"),
+        element("style", Markup(page_css())),
+    )
+    script = element("script", Markup(SCRIPT))
+    page = element("html", head, element("body", element("main", *body), script), lang="en")
+    return f"<!DOCTYPE html>\n{page}\n"
+
+
+def _names(run: RecordedRun, other: RecordedRun) -> list[str]:
+    if run.folder.name != other.folder.name:
+        return [run.folder.name, other.folder.name]
+    return ["first", "second"]
+
+
+def _header(
+    title: str,
+    runs: Sequence[RecordedRun],
+    names: Sequence[str],
+    figures: Sequence[RunSummary],
+) -> Markup:
+    sources = ", ".join(dict.fromkeys(each.power_source for each in figures))
+    badge = f"From the journal of a live controller; power: {sources}."
+    terms: list[str] = []
+    for run, name, each in zip(runs, names, figures, strict=True):
+        start = run.start(run.records[-1])
+        facts = [
+            f"{moment(run.records[0].at_s)} to {moment(run.records[-1].at_s)}",
+            f"{plural(each.steps, 'step')} of {seconds(each.step_s)}",
+        ]
+        if start is not None:
+            policy = "a policy of the application" if start.given_policy else start.config.policy
+            facts += [policy, f"mode {start.config.mode}", f"version {start.version}"]
+        if each.target_latency_s is not None:
+            facts.append(f"target {seconds(each.target_latency_s)}")
+        if run.torn_lines:
+            facts.append(f"{plural(run.torn_lines, 'torn line')} passed over")
+        terms += [element("dt", name), element("dd", ", ".join(facts))]
+    return element(
+        "header",
+        element("p", badge, class_="badge"),
+        element("h1", title),
+        element("p", _sentence(names, figures), class_="summary"),
+        element("dl", *terms),
+    )
+
+
+def _sentence(names: Sequence[str], figures: Sequence[RunSummary]) -> str:
+    first = figures[0]
+    if len(figures) == 1:
+        if first.violations is None:
+            return f"{plural(first.steps, 'step')}; the journal does not say the target."
+        return (
+            f"{first.violations:,} of {plural(first.judged_steps, 'step')} were above the target "
+            f"of {seconds(first.target_latency_s or 0.0)}, with {first.mean_executors:.2f} "
+            f"executors on average and {plural(first.reconfigurations, 'reconfiguration')}."
+        )
+    second = figures[1]
+    parts = []
+    if first.violations is not None and second.violations is not None:
+        shares = [
+            each.violations / max(each.judged_steps, 1)
+            for each in (first, second)
+            if each.violations is not None
+        ]
+        parts.append(f"{percent(shares[1])} violations against {percent(shares[0])}")
+    if first.mean_power_w and second.mean_power_w and first.power_source == second.power_source:
+        change = second.mean_power_w / first.mean_power_w - 1.0
+        parts.append(f"{percent(abs(change))} {'less' if change < 0 else 'more'} power")
+    parts.append(f"{second.reconfigurations:,} against {first.reconfigurations:,} reconfigurations")
+    return f"{names[1]} beside {names[0]}: {', '.join(parts)}."
+
+
+_ROWS = (
+    ("violations", "Violations", "steps above the target", 0),
+    ("judged_steps", "Judged", "steps with a latency", 0),
+    ("latency_mean_s", "Latency, mean", "s", 3),
+    ("latency_p95_s", "Latency, 95th percentile", "s", 3),
+    ("latency_p99_s", "Latency, 99th percentile", "s", 3),
+    ("mean_power_w", "Power, mean", "W", 2),
+    ("energy_j", "Energy", "J", 0),
+    ("mean_executors", "Executors, mean", "", 2),
+    ("mean_frequency_ghz", "Frequency, mean", "GHz", 3),
+    ("reconfigurations", "Reconfigurations", "", 0),
+    ("executor_changes", "of executors", "", 0),
+    ("frequency_changes", "of the frequency", "", 0),
+    ("mean_arrivals_per_s", "Arrivals, mean", "items/s", 0),
+    ("forecast_error", "Forecast error", "share of the mean rate, one step ahead", 3),
+    ("stale_steps", "Stale", "steps without a fresh measurement", 0),
+    ("took_p99_s", "Control, 99th percentile", "s, from when a step is due until applied", 4),
+)
+
+
+def _figures(names: Sequence[str], figures: Sequence[RunSummary]) -> Markup:
+    titles = ["", *names, *(["difference"] if len(figures) == 2 else [])]
+    in_shares = any("share" in each.power_source for each in figures)
+    rows = []
+    for name, label, unit, decimals in _ROWS:
+        values = [getattr(each, name) for each in figures]
+        cells = [fixed(value, decimals) for value in values]
+        if len(values) == 2:
+            known = None not in values
+            cells.append(signed(values[1] - values[0], decimals) if known else MISSING)
+        shown = "share of the full power" if in_shares and name == "mean_power_w" else unit
+        shown = "share x s" if in_shares and name == "energy_j" else shown
+        words = [label, element("span", f" {shown}", class_="unit")] if shown else [label]
+        rows.append(
+            element(
+                "tr",
+                element("th", *words),
+                *(element("td", cell, class_="number") for cell in cells),
+            )
+        )
+    return _table(titles, rows, numbers=(1, 2, 3))
+
+
+def _stretches(run: RecordedRun, prefix: str) -> Markup:
+    target_s = target_of(run.start(run.records[-1]))
+    title = element("h2", f"{prefix}Longest violations")
+    found = [] if target_s is None else violations(run.records, target_s)
+    if not found:
+        words = "None." if target_s is not None else "The journal does not say the target."
+        return element("section", title, element("p", words))
+    rows = [
+        element(
+            "tr",
+            element("td", moment(stretch.first.at_s)),
+            element("td", f"{stretch.first.measurement.step:,}", class_="number"),
+            element("td", f"{stretch.steps:,}", class_="number"),
+            element("td", f"{significant(stretch.worst_latency_s)} s", class_="number"),
+            element("td", place(stretch.first.measurement.observed)),
+            element("td", why(stretch.first)),
+        )
+        for stretch in found[:MOST_STRETCHES]
+    ]
+    titles = ["began", "step", "steps", "worst", "ran on", "the first decision"]
+    return element("section", title, _table(titles, rows, numbers=(1, 2, 3)))
+
+
+def _counts(run: RecordedRun, prefix: str) -> Markup:
+    def table(title: str, counted: Sequence[tuple[str, int]]) -> Markup:
+        rows = [
+            element("tr", element("td", words), element("td", f"{times:,}", class_="number"))
+            for words, times in counted[:MOST_REASONS]
+        ]
+        return _table([title, "steps"], rows, numbers=(1,))
+
+    return element(
+        "section",
+        element("h2", f"{prefix}Why, and what limited it"),
+        table("reason", reason_counts(run.records)),
+        table("limit", limit_counts(run)),
+    )
+
+
+def _events(run: RecordedRun, prefix: str) -> Markup:
+    events = folded(run.records)
+    shown = events[-MOST_EVENTS:]
+    rows = [
+        element("tr", element("td", moment(event.last_at_s)), element("td", event.words))
+        for event in reversed(shown)
+    ]
+    words = "Newest first; what repeats is folded."
+    if len(events) > len(shown):
+        words += f" The last {len(shown)} of {len(events):,}."
+    return element(
+        "section",
+        element("h2", f"{prefix}Events"),
+        element("p", words, class_="aside"),
+        _table(["last", "what"], rows),
+    )
+
+
+def _table(titles: Sequence[str], rows: Sequence[str], numbers: Sequence[int] = ()) -> Markup:
+    """`numbers`: the columns whose titles stand above figures."""
+    heads = [
+        element("th", title, class_="number" if column in numbers else None)
+        for column, title in enumerate(titles)
+    ]
+    table = element("table", element("thead", element("tr", *heads)), element("tbody", join(rows)))
+    return element("div", table, class_="scroll")

@@ -1,0 +1,168 @@
+"""One recorded run in figures: for the report and for whoever compares two."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby, pairwise
+
+import numpy as np
+
+from runtime.build import live_power
+from runtime.control.journal import StepRecord
+from runtime.control.starts import Start
+from runtime.insight.journals import RecordedRun
+from runtime.insight.limits import active_limits
+
+DEFAULT_STEP_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """None where the journal does not say it."""
+
+    steps: int
+    step_s: float
+    target_latency_s: float | None
+    judged_steps: int
+    violations: int | None
+    latency_mean_s: float | None
+    latency_p95_s: float | None
+    latency_p99_s: float | None
+    stale_steps: int
+    forecast_error: float | None
+    """Mean absolute error one step ahead, as a share of the mean rate."""
+    mean_arrivals_per_s: float | None
+    mean_power_w: float | None
+    energy_j: float | None
+    power_source: str
+    reconfigurations: int
+    executor_changes: int
+    frequency_changes: int
+    mean_executors: float
+    mean_frequency_ghz: float
+    took_p99_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Steps in a row above the target."""
+
+    first: StepRecord
+    steps: int
+    worst_latency_s: float
+
+
+def summary(run: RecordedRun) -> RunSummary:
+    records, start = run.records, run.start(run.records[-1])
+    measured = [record.measurement for record in records]
+    latency_s = [m.latency_s for m in measured if m.latency_s is not None]
+    target_s = target_of(start)
+    power_w, source = powers(records, start)
+    known_w = [value for value in power_w if value is not None]
+    step_s = step_of(start)
+    rates = [m.arrivals_per_s for m in measured if m.arrivals_per_s is not None]
+    requested = [record.applied.requested for record in records]
+    changes = [(old, new) for old, new in pairwise(requested) if old != new]
+    took_s = [record.took_s for record in records if record.took_s is not None]
+    mean_w = _mean(known_w)
+    return RunSummary(
+        steps=len(records),
+        step_s=step_s,
+        target_latency_s=target_s,
+        judged_steps=len(latency_s),
+        violations=None if target_s is None else sum(value > target_s for value in latency_s),
+        latency_mean_s=_mean(latency_s),
+        latency_p95_s=_percentile(latency_s, 95),
+        latency_p99_s=_percentile(latency_s, 99),
+        stale_steps=sum(m.arrivals_per_s is None for m in measured),
+        forecast_error=_forecast_error(records),
+        mean_arrivals_per_s=_mean(rates),
+        mean_power_w=mean_w,
+        energy_j=None if mean_w is None else mean_w * step_s * len(records),
+        power_source=source,
+        reconfigurations=len(changes),
+        executor_changes=sum(old.executors != new.executors for old, new in changes),
+        frequency_changes=sum(old.frequency_khz != new.frequency_khz for old, new in changes),
+        mean_executors=float(np.mean([m.observed.executors for m in measured])),
+        mean_frequency_ghz=float(np.mean([m.observed.frequency_khz for m in measured])) / 1e6,
+        took_p99_s=_percentile(took_s, 99),
+    )
+
+
+def target_of(start: Start | None) -> float | None:
+    return None if start is None else start.config.slo.latency_ms / 1e3
+
+
+def step_of(start: Start | None) -> float:
+    return DEFAULT_STEP_S if start is None else start.config.horizon.step_s
+
+
+def powers(records: Sequence[StepRecord], start: Start | None) -> tuple[list[float | None], str]:
+    """Watts of every step and where they come from; modelled in shares where no watts are known."""
+    power_w = [record.measurement.power_w for record in records]
+    if any(value is not None for value in power_w):
+        sources = {r.measurement.power_source for r in records if r.measurement.power_w is not None}
+        return power_w, " and ".join(sorted(sources))
+    if start is None:
+        return power_w, "not known"
+    power = live_power(start.config)
+    observed = [record.measurement.observed for record in records]
+    return [float(power.power_w(u.executors, u.frequency_khz)) for u in observed], (
+        "modelled, in shares of the full power"
+    )
+
+
+def violations(records: Sequence[StepRecord], target_s: float) -> list[Stretch]:
+    """Longest first."""
+
+    def broken(record: StepRecord) -> bool:
+        latency_s = record.measurement.latency_s
+        return latency_s is not None and latency_s > target_s
+
+    stretches = []
+    for is_broken, same in groupby(records, key=broken):
+        if is_broken:
+            steps = list(same)
+            worst = max(record.measurement.latency_s or 0.0 for record in steps)
+            stretches.append(Stretch(steps[0], len(steps), worst))
+    return sorted(stretches, key=lambda stretch: (-stretch.steps, stretch.first.at_s))
+
+
+def limit_counts(run: RecordedRun) -> list[tuple[str, int]]:
+    """How many steps each limit was active in, the most frequent first."""
+    counted: Counter[str] = Counter()
+    for record in run.records:
+        limits = active_limits(record, run.start(record))
+        counted.update({_without_figures(limit) for limit in limits})
+    return counted.most_common()
+
+
+def reason_counts(records: Sequence[StepRecord]) -> list[tuple[str, int]]:
+    return Counter(record.decision.reason for record in records).most_common()
+
+
+def _without_figures(limit: str) -> str:
+    """Bounds stay as they are; of the others the figures differ from step to step."""
+    if limit.startswith(("executors:", "frequency:")):
+        return limit
+    return limit.removeprefix("guard: ").split(":")[0]
+
+
+def _forecast_error(records: Sequence[StepRecord]) -> float | None:
+    pairs = []
+    for before, after in pairwise(records):
+        expected, came = before.decision.expected_arrivals_per_s, after.measurement.arrivals_per_s
+        follows = after.measurement.step == before.measurement.step + 1
+        if expected is not None and len(expected) and came is not None and follows:
+            pairs.append((float(expected[0]), came))
+    if not pairs or not sum(came for _, came in pairs):
+        return None
+    return sum(abs(expected - came) for expected, came in pairs) / sum(came for _, came in pairs)
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return float(np.mean(values)) if values else None
+
+
+def _percentile(values: Sequence[float], percent: float) -> float | None:
+    return float(np.percentile(values, percent)) if values else None

@@ -1,0 +1,75 @@
+"""What a replay with the recorded configuration found, in figures and in words."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from runtime.insight.replay import ReplayedStep
+from runtime.insight.words import place
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A step that must have been decided the same, and was not."""
+
+    step: int
+    at_s: float
+    recorded: str
+    replayed: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    steps: int
+    compared: int
+    """Steps whose decision must be the recorded one."""
+    same: int
+    """Of those."""
+    unknown: int
+    """Steps for which the journal does not hold all that the policy had seen."""
+    same_unknown: int
+    differences: tuple[Difference, ...]
+
+    @property
+    def words(self) -> str:
+        if not self.compared:
+            words = "no step can be compared"
+        elif self.same == self.compared:
+            words = f"{self.compared:,} decisions compared, all exactly as recorded"
+        else:
+            words = f"{self.compared:,} decisions compared, {self.compared - self.same:,} differ"
+        if self.unknown:
+            words += (
+                f"; {self.unknown:,} not compared, because the journal does not hold all that the "
+                f"policy had seen by then ({self.same_unknown:,} of them are the same)"
+            )
+        return words
+
+
+def verdict(steps: Sequence[ReplayedStep]) -> Verdict:
+    known = [step for step in steps if step.decision_known]
+    unknown = [step for step in steps if not step.decision_known]
+    differing = [step for step in known if not _same(step)]
+    return Verdict(
+        steps=len(steps),
+        compared=len(known),
+        same=len(known) - len(differing),
+        unknown=len(unknown),
+        same_unknown=sum(step.same_decision for step in unknown),
+        differences=tuple(_difference(step) for step in differing),
+    )
+
+
+def _same(step: ReplayedStep) -> bool:
+    return step.same_decision and (step.same_target or not step.target_known)
+
+
+def _difference(step: ReplayedStep) -> Difference:
+    record = step.record
+    recorded = f"{place(record.decision.target)}, {record.decision.reason}"
+    replayed = f"{place(step.decision.target)}, {step.decision.reason}"
+    if recorded == replayed and not step.same_decision:
+        recorded, replayed = f"{recorded} (as planned then)", f"{replayed} (planned otherwise)"
+    if step.target_known and not step.same_target:
+        recorded += f"; guards: {place(record.target)}"
+        replayed += f"; guards: {place(step.target)}"
+    return Difference(record.measurement.step, record.at_s, recorded, replayed)

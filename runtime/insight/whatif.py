@@ -1,0 +1,185 @@
+"""The recorded arrivals under another configuration or policy: what would have been decided.
+
+The other policy runs in a closed loop of its own: it sees the recorded arrivals, and everything
+that depends on the configuration as `estimate` has it. Executors that it asks for serve after the
+dead time. Restarts are taken as if it had been told of the steps missed and forgotten nothing.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import ceil
+
+import numpy as np
+
+from mpc.values import Configuration, Decision, Measurement
+from runtime.build import live_power
+from runtime.control.journal import StepRecord
+from runtime.control.resume import gap
+from runtime.control.starts import Start
+from runtime.insight.estimate import StepEstimator
+from runtime.insight.replay import Deciding
+
+
+@dataclass(frozen=True, slots=True)
+class OtherStep:
+    """One recorded step beside what the other would have made of it."""
+
+    record: StepRecord
+    decision: Decision
+    target: Configuration
+    observed: Configuration
+    """What would have run while the step was measured."""
+    latency_s: float | None
+    """Estimated."""
+    power_w: float
+    """Estimated."""
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """One run as a whole; power and energy in watts and joules, or in shares of the full power."""
+
+    run: str
+    steps: int
+    judged_steps: int
+    """Those with a latency."""
+    violations: int
+    mean_latency_s: float | None
+    energy: float
+    mean_power: float
+    reconfigurations: int
+    executor_changes: int
+    frequency_changes: int
+    mean_executors: float
+    mean_frequency_ghz: float
+
+
+def other_run(
+    records: Sequence[StepRecord], recorded_with: Start, other: Start
+) -> Iterable[OtherStep]:
+    """Every step; `recorded_with` knows the power of the cluster."""
+    config = other.config
+    step_s = config.horizon.step_s
+    first = records[0]
+    deciding = Deciding(other, _dead_time_s(other, first))
+    estimator = StepEstimator(live_power(recorded_with.config), recorded_with.config.horizon.step_s)
+    requested = _within(other, first.measurement.requested)
+    delay = ceil(_dead_time_s(other, first) / step_s)
+    requests: deque[int] = deque([requested.executors] * (delay + 1), maxlen=delay + 1)
+    recorded_requests = requests.copy()
+    before: StepRecord | None = None
+    for record in records:
+        recorded = record.measurement
+        recorded_requests.append(recorded.requested.executors)
+        observed = Configuration(min(requests), requested.frequency_khz)
+        if requested == recorded.requested and requests == recorded_requests:
+            observed = recorded.observed  # asked for the same, it had the same
+        deciding.dead_time_s = _dead_time_s(other, record)
+        for missed in _missed(before, record, step_s, requested, observed):
+            deciding.planner.decide(missed)
+        estimate = estimator.estimate(recorded, observed)
+        measured = estimator.measurement(recorded, estimate, requested, observed)
+        decision = deciding.planner.decide(measured)
+        target = deciding.guards.check(measured, decision, record.useful_executors).target
+        yield OtherStep(record, decision, target, observed, estimate.latency_s, estimate.power_w)
+        requested = target
+        requests.append(target.executors)
+        before = record
+
+
+def recorded_totals(
+    records: Sequence[StepRecord], recorded_with: Start, judged_by: Start
+) -> Totals:
+    """Of what ran, as it was measured; power as modelled where none was read."""
+    power = live_power(recorded_with.config)
+    power_w = [
+        float(power.power_w(m.observed.executors, m.observed.frequency_khz))
+        if m.power_w is None
+        else m.power_w
+        for m in (record.measurement for record in records)
+    ]
+    return _totals(
+        "recorded",
+        [record.measurement.latency_s for record in records],
+        power_w,
+        [record.measurement.observed for record in records],
+        [record.applied.requested for record in records],
+        judged_by,
+    )
+
+
+def other_totals(name: str, steps: Sequence[OtherStep], judged_by: Start) -> Totals:
+    """All of it estimated. Both runs are judged by the target of the same configuration."""
+    return _totals(
+        name,
+        [step.latency_s for step in steps],
+        [step.power_w for step in steps],
+        [step.observed for step in steps],
+        [step.target for step in steps],
+        judged_by,
+    )
+
+
+def _totals(
+    name: str,
+    latency_s: Sequence[float | None],
+    power_w: Sequence[float],
+    observed: Sequence[Configuration],
+    requested: Sequence[Configuration],
+    judged_by: Start,
+) -> Totals:
+    known_s = [value for value in latency_s if value is not None]
+    config = judged_by.config
+    target_s, step_s = config.slo.latency_ms / 1e3, config.horizon.step_s
+    changes = [(old, new) for old, new in pairwise(requested) if old != new]
+    return Totals(
+        run=name,
+        steps=len(observed),
+        judged_steps=len(known_s),
+        violations=sum(value > target_s for value in known_s),
+        mean_latency_s=float(np.mean(known_s)) if known_s else None,
+        energy=float(np.sum(power_w)) * step_s,
+        mean_power=float(np.mean(power_w)),
+        reconfigurations=len(changes),
+        executor_changes=sum(old.executors != new.executors for old, new in changes),
+        frequency_changes=sum(old.frequency_khz != new.frequency_khz for old, new in changes),
+        mean_executors=float(np.mean([each.executors for each in observed])),
+        mean_frequency_ghz=float(np.mean([each.frequency_khz for each in observed])) / 1e6,
+    )
+
+
+def _dead_time_s(other: Start, record: StepRecord) -> float:
+    """The configured one, or what the journal knows of the start of executors."""
+    configured_s = other.config.limits.dead_time_s
+    if configured_s is not None:
+        return configured_s
+    if record.dead_time_s > 0:
+        return record.dead_time_s
+    parts = (record.start_up.registered_s, record.start_up.warmed_s)
+    return float(sum(np.median(part) for part in parts if part))
+
+
+def _within(other: Start, configuration: Configuration) -> Configuration:
+    space = other.space
+    return space.at(
+        space.executor_index(configuration.executors),
+        space.frequency_index(configuration.frequency_khz),
+    )
+
+
+def _missed(
+    before: StepRecord | None,
+    record: StepRecord,
+    step_s: float,
+    requested: Configuration,
+    observed: Configuration,
+) -> Iterable[Measurement]:
+    missed = 0 if record.resumption is None else record.resumption.missed
+    if before is None or not missed:
+        return ()
+    return tuple(
+        Measurement(empty.step, empty.time_s, requested, observed)
+        for empty in gap(before, before.at_s + (missed + 1.5) * step_s, step_s)
+    )

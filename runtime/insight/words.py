@@ -1,0 +1,241 @@
+"""Decisions and events in words for people: one vocabulary for page, terminal, reports and log.
+
+Everything is read from records of the journal. What repeats is told once, with how often and since
+when.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from mpc.values import Configuration
+from runtime.control.events import ControlEvent, EventKind, changes
+from runtime.control.journal import StepRecord
+
+DAY_S = 86_400.0
+
+_WORDS = {
+    EventKind.STARTED: "controller started",
+    EventKind.RESUMED: "went on from the journal",
+    EventKind.SNAPSHOT_REFUSED: "saved policy not used, the journal was replayed",
+    EventKind.SCALED_OUT: "scaled out",
+    EventKind.SCALED_IN: "scaled in",
+    EventKind.FREQUENCY_RAISED: "frequency raised",
+    EventKind.FREQUENCY_LOWERED: "frequency lowered",
+    EventKind.ADVISED: "advised",
+    EventKind.OUT_OF_BOUNDS: "wanted more than the bounds allow",
+    EventKind.HELD_STALE_MEASUREMENT: "held for stale measurements",
+    EventKind.HELD_VIOLATION: "held because the target is missed",
+    EventKind.HELD_COOLDOWN: "held because it changed too recently",
+    EventKind.HELD_PAUSED: "paused, nothing was changed",
+    EventKind.HELD_EXCLUDED_PERIOD: "excluded period, nothing was changed",
+    EventKind.HELD_USEFUL_TASKS: "held because more executors would find no task",
+    EventKind.HELD_INEFFECTIVE: "held because more executors brought nothing before",
+    EventKind.INEFFECTIVE_SCALE_OUT: "scale-out brought nothing and was taken back",
+    EventKind.AT_MAXIMUM: "above the target with everything there is",
+    EventKind.DEAD_TIME_LEARNED: "learned how long executors take to start",
+    EventKind.EXECUTOR_STARTED: "executor started",
+    EventKind.EXECUTOR_DRAINING: "executor drains",
+    EventKind.EXECUTOR_DRAINED: "executor drained",
+    EventKind.EXECUTOR_LOST: "executor lost",
+    EventKind.EXECUTOR_KILLED: "executor killed, it did not drain in time",
+    EventKind.EXECUTORS_HELD: "scale-in waits for executors that are starting",
+    EventKind.EXECUTORS_STALLED: "executors that were asked for do not come",
+    EventKind.AGENT_LOST: "agent lost",
+    EventKind.AGENT_RECOVERED: "agent is back",
+    EventKind.FREQUENCY_REFUSED: "agent refused a frequency",
+    EventKind.HOST_DRIFTED: "somebody else changed the frequency of a host",
+    EventKind.QUERY_STARTED: "query started",
+    EventKind.QUERY_STOPPED: "query stopped",
+    EventKind.QUERY_FAILED: "query failed",
+    EventKind.QUERY_STALE: "query tells nothing new",
+    EventKind.QUERY_RECOVERED: "query tells again",
+    EventKind.SESSION_UNREADABLE: "session cannot be read",
+    EventKind.SESSION_RECOVERED: "session can be read again",
+    EventKind.CLUSTER_UNREADABLE: "cluster cannot be read",
+    EventKind.CLUSTER_RECOVERED: "cluster can be read again",
+    EventKind.STEP_FAILED: "a part of the step failed and held what was there",
+    EventKind.STEPS_MISSED: "steps missed",
+    EventKind.JOURNAL_UNAVAILABLE: "journal could not be written",
+    EventKind.SNAPSHOT_UNAVAILABLE: "policy could not be saved",
+}
+
+_HELD_BACK = {
+    EventKind.OUT_OF_BOUNDS: "the bounds do not allow it",
+    EventKind.HELD_STALE_MEASUREMENT: "nothing is scaled in without a fresh measurement",
+    EventKind.HELD_VIOLATION: "nothing is given up while the target is missed",
+    EventKind.HELD_USEFUL_TASKS: "more executors would find no task",
+    EventKind.HELD_INEFFECTIVE: "more executors brought nothing before",
+    EventKind.INEFFECTIVE_SCALE_OUT: "the last scale-out brought nothing",
+}
+"""Guards that change what the policy wanted."""
+
+_NOT_APPLIED = {
+    EventKind.HELD_PAUSED: "the controller is paused",
+    EventKind.HELD_EXCLUDED_PERIOD: "this period is excluded",
+}
+"""What keeps a target from being applied at all."""
+
+
+def why(record: StepRecord) -> str:
+    """One sentence: what the step did, and why."""
+    wanted = record.decision.target
+    sentence = f"{_move(record)}: {record.decision.reason or 'no reason given'}"
+    if wanted != record.target:
+        because = " and ".join(
+            dict.fromkeys(_HELD_BACK[e.kind] for e in record.events if e.kind in _HELD_BACK)
+        )
+        sentence += f"; {place(wanted)} was wanted, but {because or 'the guards held it back'}"
+    for event in record.events:
+        if event.kind in _NOT_APPLIED:
+            sentence += f"; nothing was changed, {_NOT_APPLIED[event.kind]} ({event.detail})"
+    load = _load(record)
+    return f"{sentence} ({load})." if load else f"{sentence}."
+
+
+def place(configuration: Configuration) -> str:
+    """A configuration as people say it: `4 executors at 1.8 GHz`."""
+    return f"{_executors(configuration.executors)} at {_frequency(configuration.frequency_khz)}"
+
+
+def seconds(value_s: float) -> str:
+    """A time of this size: `12 ms`, `1.25 s`, `75 s`."""
+    if abs(value_s) < 1.0:
+        return f"{value_s * 1e3:.3g} ms"
+    return f"{value_s:.3g} s" if abs(value_s) < 1e3 else f"{value_s:,.0f} s"
+
+
+def number(value: float) -> str:
+    """Three significant digits, thousands apart."""
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def clock(at_s: float, beside_s: float | None = None) -> str:
+    """Local time of day; with the date unless it is near the other time."""
+    at = datetime.fromtimestamp(at_s).astimezone()
+    near = beside_s is not None and abs(beside_s - at_s) < DAY_S
+    return f"{at:%H:%M}" if near else f"{at:%Y-%m-%d %H:%M}"
+
+
+def moment(at_s: float) -> str:
+    """Local date and time to the second."""
+    return f"{datetime.fromtimestamp(at_s).astimezone():%Y-%m-%d %H:%M:%S}"
+
+
+def event_in_words(event: ControlEvent) -> str:
+    """`scaled out: 2 to 4 executors`."""
+    words = kind_in_words(event.kind)
+    return f"{words}: {event.detail}" if event.detail else words
+
+
+def kind_in_words(kind: EventKind) -> str:
+    return _WORDS.get(kind, kind.value.replace("_", " "))
+
+
+def events_in_words(events: Iterable[ControlEvent]) -> list[str]:
+    """One line a kind, in the order of first appearance; repeated ones are counted.
+
+    The detail is that of the last.
+    """
+    last: dict[EventKind, ControlEvent] = {}
+    times: dict[EventKind, int] = {}
+    for event in events:
+        last[event.kind] = event
+        times[event.kind] = times.get(event.kind, 0) + 1
+    return [
+        event_in_words(event) + (f" ({times[kind]} times)" if times[kind] > 1 else "")
+        for kind, event in last.items()
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class FoldedEvent:
+    """Events of one kind that followed each other, with nothing else of note between."""
+
+    kind: EventKind
+    detail: str
+    """Of the last."""
+    times: int
+    first_at_s: float
+    last_at_s: float
+    first_step: int
+    last_step: int
+
+    @property
+    def words(self) -> str:
+        """`held for stale measurements, 12 times since 17:03: 2 executors at 1.8 GHz wanted`."""
+        words = kind_in_words(self.kind)
+        if self.times > 1:
+            words += f", {self.times} times since {clock(self.first_at_s, self.last_at_s)}"
+        return f"{words}: {self.detail}" if self.detail else words
+
+
+def folded(records: Iterable[StepRecord], apart_steps: int = 60) -> list[FoldedEvent]:
+    """The events of the records, oldest first by their last time.
+
+    An event is folded into the one of its kind before, unless more than `apart_steps` steps lie
+    between them. Changes fold like everything else: ten in a row are one line with its count.
+    """
+    done: list[FoldedEvent] = []
+    running: dict[EventKind, FoldedEvent] = {}
+    for record in records:
+        step = record.measurement.step
+        for event in record.events:
+            before = running.get(event.kind)
+            if before is not None and step - before.last_step > apart_steps:
+                done.append(before)
+                before = None
+            running[event.kind] = FoldedEvent(
+                event.kind,
+                event.detail,
+                1 if before is None else before.times + 1,
+                record.at_s if before is None else before.first_at_s,
+                record.at_s,
+                step if before is None else before.first_step,
+                step,
+            )
+    return sorted([*done, *running.values()], key=lambda event: (event.last_at_s, event.last_step))
+
+
+def _move(record: StepRecord) -> str:
+    held = any(event.kind in _NOT_APPLIED for event in record.events)
+    advised = held or record.mode == "advise"
+    verbs = {
+        EventKind.SCALED_OUT: "would scale out" if advised else "scaled out",
+        EventKind.SCALED_IN: "would scale in" if advised else "scaled in",
+        EventKind.FREQUENCY_RAISED: "would raise the frequency" if advised else "raised",
+        EventKind.FREQUENCY_LOWERED: "would lower the frequency" if advised else "lowered",
+    }
+    before, after = record.measurement.requested, record.target
+    moves = []
+    for event in changes(before, after):
+        verb = verbs[event.kind]
+        if event.kind in (EventKind.SCALED_OUT, EventKind.SCALED_IN):
+            moves.append(f"{verb} from {before.executors} to {_executors(after.executors)}")
+        else:
+            noun = "" if advised else " the frequency"
+            low, high = _frequency(before.frequency_khz), _frequency(after.frequency_khz)
+            moves.append(f"{verb}{noun} from {low} to {high}")
+    words = " and ".join(moves) or f"{'would stay' if advised else 'stayed'} at {place(before)}"
+    return words[0].upper() + words[1:]
+
+
+def _load(record: StepRecord) -> str:
+    """What the decision rests on, as far as it is known."""
+    measured, expected = record.measurement, record.decision.expected_arrivals_per_s
+    parts = []
+    if measured.arrivals_per_s is not None:
+        parts.append(f"{number(measured.arrivals_per_s)} items/s arrived")
+    if expected is not None and len(expected):
+        parts.append(f"up to {number(float(expected.max()))} items/s expected")
+    if measured.latency_s is not None:
+        parts.append(f"latency {seconds(measured.latency_s)}")
+    return ", ".join(parts)
+
+
+def _executors(count: int) -> str:
+    return f"{count} executor{'' if count == 1 else 's'}"
+
+
+def _frequency(frequency_khz: int) -> str:
+    return f"{frequency_khz / 1e6:.3g} GHz"

@@ -1,0 +1,133 @@
+"""Which of the finalists to recommend, and whether the choice would have held on other data.
+
+Without a bound on violations a recommendation must be at least as good as the present configuration
+in every fold, in violations and in energy, and not come closer to the target. With one it must keep
+the bound in every fold with the least energy.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from runtime.tuning.outcome import Outcome, summed
+from runtime.tuning.search import Candidate
+from runtime.tuning.trace import Block
+
+VIOLATION_PRICE = 10.0
+"""A tenth of a percent more violations is worth one percent of the energy."""
+STRAIN_PRICE = 2.0
+"""Half a percent more windows close to the target, too: they announce violations elsewhere."""
+EXCESS_PRICE = 3.0
+"""More energy than now counts so many times more, where it is no way out."""
+LEAST_GAIN = 0.003
+"""A smaller gain is not worth another configuration."""
+
+
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """What a recommendation must keep."""
+
+    max_violations: float | None = None
+    """Share of the windows; None: no more than the present configuration has."""
+
+    def cost(self, candidate: Outcome, present: Outcome) -> float:
+        """The present configuration costs 1 where nothing is bounded; less is better."""
+        energy = candidate.mean_power_w / present.mean_power_w
+        if self.max_violations is not None:
+            excess = max(candidate.violation_share - self.max_violations, 0.0)
+            return energy + VIOLATION_PRICE * excess
+        violations = candidate.violation_share - present.violation_share
+        strain = max(candidate.strained_share - present.strained_share, 0.0)
+        excess = max(energy - 1.0, 0.0)
+        return energy + EXCESS_PRICE * excess + VIOLATION_PRICE * violations + STRAIN_PRICE * strain
+
+    def keeps(self, candidate: Outcome, present: Outcome) -> bool:
+        """On one stretch of data."""
+        if self.max_violations is not None:
+            return candidate.violation_share <= self.max_violations
+        return candidate.violations <= present.violations and candidate.energy_j <= present.energy_j
+
+    def unstrained(self, candidate: Outcome, present: Outcome) -> bool:
+        """On all data: no closer to the target than now."""
+        return self.max_violations is not None or candidate.strained <= present.strained
+
+
+@dataclass(frozen=True, slots=True)
+class HeldBack:
+    """What the choice makes of data it was not made on, summed over the folds."""
+
+    chosen: Outcome
+    present: Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    recommended: Candidate | None
+    """None: nothing found is surely better, keep what there is."""
+    held_back: HeldBack
+    front: tuple[Candidate, ...]
+
+
+def choose(
+    present: Candidate, finalists: Sequence[Candidate], blocks: Sequence[Block], aim: Aim
+) -> Choice:
+    folds = sorted({block.fold for block in blocks})
+    held_back = _held_back(present, finalists, blocks, folds, aim)
+    recommended = _best(present, finalists, blocks, folds, aim)
+    if recommended is not None and not aim.keeps(held_back.chosen, held_back.present):
+        recommended = None  # chosen this way, configurations do not carry over
+    return Choice(recommended, held_back, pareto((present, *finalists)))
+
+
+def pareto(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
+    """Those that no other beats in violations, energy and reconfigurations; least energy first."""
+
+    def figures(candidate: Candidate) -> tuple[float, float, float]:
+        total = candidate.total
+        return (total.violation_share, total.mean_power_w, total.reconfigurations_per_h)
+
+    points = {candidate.knobs: figures(candidate) for candidate in candidates}
+    front = [
+        candidate
+        for candidate in candidates
+        if not any(_dominates(other, points[candidate.knobs]) for other in points.values())
+    ]
+    return tuple(sorted(front, key=lambda candidate: points[candidate.knobs][1]))
+
+
+def _dominates(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
+    return one != other and all(a <= b for a, b in zip(one, other, strict=True))
+
+
+def _best(
+    present: Candidate,
+    finalists: Sequence[Candidate],
+    blocks: Sequence[Block],
+    folds: Sequence[int],
+    aim: Aim,
+) -> Candidate | None:
+    now = present.on(blocks, folds)
+    found: list[tuple[float, int]] = []
+    for index, candidate in enumerate(finalists):
+        total = candidate.on(blocks, folds)
+        kept = all(
+            aim.keeps(candidate.on(blocks, (fold,)), present.on(blocks, (fold,))) for fold in folds
+        )
+        cost = aim.cost(total, now)
+        if kept and aim.unstrained(total, now) and cost <= aim.cost(now, now) - LEAST_GAIN:
+            found.append((cost, index))
+    return finalists[min(found)[1]] if found else None
+
+
+def _held_back(
+    present: Candidate,
+    finalists: Sequence[Candidate],
+    blocks: Sequence[Block],
+    folds: Sequence[int],
+    aim: Aim,
+) -> HeldBack:
+    chosen = []
+    for fold in folds:
+        others = [other for other in folds if other != fold] or folds
+        best = _best(present, finalists, blocks, others, aim) or present
+        chosen.append(best.on(blocks, (fold,)))
+    return HeldBack(summed(chosen), present.on(blocks, folds))

@@ -1,0 +1,128 @@
+"""The simulated cluster that candidates run on: the Spark-like plant of the comparison with peers.
+
+Without a journal its traits are those measured on a real Spark, and the cost of a row is what makes
+the busiest minute of the trace take a given share of the cluster. A journal knows better.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import msgspec
+import numpy as np
+
+from benchmarks.peers.setting import (
+    FULL_POWER_W,
+    IDLE_SHARE,
+    OVERHEAD_S,
+    PEAK_LOAD,
+    STARTUP_S,
+    TRIGGER_INTERVAL_S,
+)
+from benchmarks.plants.micro_batch import MicroBatchPlant, MicroBatchTraits
+from energy.power import PowerModel
+from mpc.micro_batch import BatchCostEstimate, refined
+from mpc.ports import Policy
+from mpc.values import ConfigurationSpace, FloatArray
+from runtime.build import foresight_policy, live_power, live_space
+from runtime.config import Config
+from runtime.control.journal import StepRecord
+from runtime.tuning.trace import Trace
+
+FEWEST_BATCHES = 20
+"""Journaled batches from which the cost of a row is believed."""
+SHORTEST_OVERHEAD_S = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Small and picklable: every process builds its own plant."""
+
+    row_cycles: float
+    overhead_s: float = OVERHEAD_S
+    trigger_interval_s: float | None = TRIGGER_INTERVAL_S
+    """None: batches back to back."""
+    startup_s: float = STARTUP_S
+    idle_share: float = IDLE_SHARE
+
+    def plant(
+        self, config: Config, rates_per_s: FloatArray, generator: np.random.Generator
+    ) -> MicroBatchPlant:
+        """Begins with all executors at full speed."""
+        traits = MicroBatchTraits(
+            overhead_s=self.overhead_s,
+            row_cycles=self.row_cycles,
+            trigger_interval_s=self.trigger_interval_s,
+            startup_s=self.startup_s,
+        )
+        return MicroBatchPlant(
+            rates_per_s,
+            traits,
+            power_of(config),
+            space_of(config).largest,
+            generator,
+            step_s=config.horizon.step_s,
+            idle_share=self.idle_share,
+        )
+
+    def policy(self, config: Config) -> Policy:
+        """The product's own, which knows the start-up time as it does once it has learned it."""
+        return foresight_policy(
+            config,
+            space_of(config),
+            config.slo.latency_ms / 1e3,
+            config.horizon.step_s,
+            power_of(config),
+            plant_latency="micro-batch",
+            learned_dead_time_s=self.startup_s,
+            trigger_interval_s=self.trigger_interval_s,
+        )
+
+
+def space_of(config: Config) -> ConfigurationSpace:
+    return live_space(config, None, with_frequencies=True)
+
+
+def power_of(config: Config) -> PowerModel:
+    """As on a cluster; watts nobody named are on the scale of the comparison with peers."""
+    return live_power(with_watts(config))
+
+
+def with_watts(config: Config) -> Config:
+    if config.power.in_watts:
+        return config
+    change = msgspec.structs.replace
+    return change(config, power=change(config.power, full_power_w=FULL_POWER_W))
+
+
+def sized_for(trace: Trace, config: Config, peak_load: float = PEAK_LOAD) -> Cluster:
+    """The busiest minute takes `peak_load` of all executors at the highest frequency."""
+    space = space_of(config)
+    speed_hz = space.max_executors * space.frequencies_khz[-1] * 1e3
+    return Cluster(row_cycles=peak_load * speed_hz / trace.busiest_per_s)
+
+
+def fitted_to(records: Sequence[StepRecord], fallback: Cluster) -> Cluster:
+    """What a journal tells of the cluster it was written on; the rest is the fallback's."""
+    estimate: BatchCostEstimate | None = None
+    batches = 0
+    trigger_interval_s = None
+    for record in records:
+        measured = record.measurement
+        if measured.trigger_interval_s is not None:
+            trigger_interval_s = measured.trigger_interval_s
+        for sample in measured.batches:
+            if not sample.cold:
+                estimate = refined(estimate, sample)
+                batches += 1
+    fitted = replace(
+        fallback,
+        trigger_interval_s=trigger_interval_s,
+        startup_s=records[-1].dead_time_s or fallback.startup_s,
+    )
+    if estimate is None or batches < FEWEST_BATCHES or estimate.cost.row_cycles <= 0:
+        return fitted
+    return replace(
+        fitted,
+        overhead_s=max(estimate.cost.overhead_s, SHORTEST_OVERHEAD_S),
+        row_cycles=estimate.cost.row_cycles,
+    )

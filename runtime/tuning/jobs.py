@@ -1,0 +1,81 @@
+"""One simulation: a candidate on a block of the trace. The same anywhere, by its seed."""
+
+import hashlib
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+
+from mpc.loop import control
+from runtime.config import Config
+from runtime.tuning.cluster import Cluster
+from runtime.tuning.knobs import Knobs
+from runtime.tuning.outcome import Outcome, counted
+from runtime.tuning.trace import Block, Trace
+
+WARM_UP_S = 120.0
+"""The policy knows nothing at first, and nobody runs a stream for minutes only: not counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What all simulations of a tuning share."""
+
+    trace: Trace
+    config: Config
+    cluster: Cluster
+    seed: int
+
+    @property
+    def fingerprint(self) -> str:
+        """Of everything an outcome depends on but the candidate and the block."""
+        parts = (
+            self.trace.rates_per_s.tobytes(),
+            repr((self.trace.bin_s, self.cluster, self.seed, WARM_UP_S)).encode(),
+            msgspec.json.encode(self.config),
+        )
+        return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
+
+    def job(self, knobs: Knobs, block: Block) -> "Job":
+        begin_s = max(block.begin_s - WARM_UP_S, 0.0)
+        return Job(
+            config=knobs.applied_to(self.config),
+            cluster=self.cluster,
+            trace=self.trace.part(begin_s, block.end_s),
+            warm_up_s=block.begin_s - begin_s or min(WARM_UP_S, (block.end_s - begin_s) / 4.0),
+            seed=(self.seed, round(block.begin_s)),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Small and picklable; carries its own part of the trace."""
+
+    config: Config
+    cluster: Cluster
+    trace: Trace
+    warm_up_s: float
+    seed: tuple[int, int]
+
+
+def job_key(knobs: Knobs, block: Block) -> str:
+    """Names an outcome within one task."""
+    return f"{knobs!r} @ {block.begin_s:.3f}-{block.end_s:.3f}"
+
+
+def run_job(job: Job) -> Outcome:
+    """Deterministic. Noise is the same for every candidate that starts as many batches."""
+    step_s = job.config.horizon.step_s
+    plant = job.cluster.plant(
+        job.config, job.trace.at_step(step_s), np.random.default_rng(job.seed)
+    )
+    for _step in control(job.cluster.policy(job.config), plant, plant, plant):
+        pass
+    return counted(
+        plant.finished,
+        [record.power_w for record in plant.records],
+        [record.configuration for record in plant.records],
+        step_s=step_s,
+        target_s=job.config.slo.latency_ms / 1e3,
+        warm_up_s=job.warm_up_s,
+    )

@@ -1,0 +1,137 @@
+"""The search itself: successive halving over drawn candidates, then their neighbours.
+
+Pure: what a candidate achieves on a block comes from a function that is passed in. Candidates begin
+on the few blocks where the load changes most; the better ones go on to more blocks, joined by
+neighbours and by compromises with the present configuration; the best run on all of them.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from runtime.tuning.knobs import Knobs, KnobSpace
+from runtime.tuning.outcome import Outcome, summed
+from runtime.tuning.trace import Block, Trace
+
+ROUGHNESS_S = 30.0
+
+Evaluate = Callable[[Sequence[tuple[Knobs, Block]]], Sequence[Outcome]]
+"""Outcomes in the order of what was asked for."""
+Cost = Callable[[Outcome, Outcome], float]
+"""Of a candidate, given what the present configuration achieves on the same blocks."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchPlan:
+    """How much is tried; the defaults take two cores a few minutes."""
+
+    candidates: int = 28
+    """Drawn at first, beside the present configuration."""
+    folds: int = 4
+    blocks_per_fold: int = 2
+    block_s: float = 900.0
+    first_blocks: int = 2
+    second_blocks: int = 4
+    survivors: int = 6
+    neighbours: int = 8
+    """In the second round: every other one of the present configuration, the rest of the
+    survivors."""
+    finalists: int = 6
+
+    def evaluations(self) -> int:
+        """Simulations at most."""
+        second = 1 + self.survivors + self.neighbours + self.compromises
+        final = 1 + self.finalists
+        blocks = self.folds * self.blocks_per_fold
+        return (
+            (1 + self.candidates) * min(self.first_blocks, blocks)
+            + second * min(self.second_blocks, blocks)
+            + final * blocks
+        )
+
+    @property
+    def compromises(self) -> int:
+        return min(2, self.survivors)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """What it achieved on every block, in the order of the blocks."""
+
+    knobs: Knobs
+    outcomes: tuple[Outcome, ...]
+
+    @property
+    def total(self) -> Outcome:
+        return summed(self.outcomes)
+
+    def on(self, blocks: Sequence[Block], folds: Sequence[int]) -> Outcome:
+        """Summed over the blocks of some folds."""
+        pairs = zip(blocks, self.outcomes, strict=True)
+        return summed(outcome for block, outcome in pairs if block.fold in folds)
+
+
+def search(
+    space: KnobSpace,
+    blocks: Sequence[Block],
+    plan: SearchPlan,
+    evaluate: Evaluate,
+    cost: Cost,
+    random: np.random.Generator,
+) -> tuple[Candidate, tuple[Candidate, ...]]:
+    """The present configuration and the finalists, best first, each on all blocks."""
+    base = space.around
+    drawn = _distinct([space.draw(random) for _ in range(plan.candidates)], {base})
+    best = _ranked(base, drawn, blocks[: plan.first_blocks], evaluate, cost)[: plan.survivors]
+    parents = [parent for knobs in best for parent in (base, knobs)]
+    near = [space.near(parents[index % len(parents)], random) for index in range(plan.neighbours)]
+    between = [space.towards(knobs, 0.5) for knobs in best[: plan.compromises]]
+    second = _distinct([*best, *near, *between], {base})
+    best = _ranked(base, second, blocks[: plan.second_blocks], evaluate, cost)[: plan.finalists]
+    outcomes = _evaluated([base, *best], blocks, evaluate)
+    present, *rest = (
+        Candidate(knobs, achieved) for knobs, achieved in zip([base, *best], outcomes, strict=True)
+    )
+    rest.sort(key=lambda candidate: cost(candidate.total, present.total))
+    return present, tuple(rest)
+
+
+def hardest_first(trace: Trace, blocks: Sequence[Block]) -> tuple[Block, ...]:
+    """Every fold's roughest block, then every fold's second, and so on."""
+
+    def roughness(block: Block) -> float:
+        rates = trace.part(block.begin_s, block.end_s).at_step(max(ROUGHNESS_S, trace.bin_s))
+        return float(np.abs(np.diff(rates)).sum()) if len(rates) > 1 else 0.0
+
+    rank: dict[Block, int] = {}
+    for fold in {block.fold for block in blocks}:
+        own = sorted((block for block in blocks if block.fold == fold), key=roughness, reverse=True)
+        rank |= {block: place for place, block in enumerate(own)}
+    return tuple(sorted(blocks, key=lambda block: (rank[block], -roughness(block), block.begin_s)))
+
+
+def _ranked(
+    base: Knobs,
+    candidates: Sequence[Knobs],
+    blocks: Sequence[Block],
+    evaluate: Evaluate,
+    cost: Cost,
+) -> list[Knobs]:
+    present, *achieved = _evaluated([base, *candidates], blocks, evaluate)
+    costs = [cost(summed(outcomes), summed(present)) for outcomes in achieved]
+    return [candidates[index] for index in np.argsort(costs, kind="stable")]
+
+
+def _evaluated(
+    candidates: Sequence[Knobs], blocks: Sequence[Block], evaluate: Evaluate
+) -> list[tuple[Outcome, ...]]:
+    outcomes = evaluate([(knobs, block) for knobs in candidates for block in blocks])
+    width = len(blocks)
+    return [
+        tuple(outcomes[index * width : (index + 1) * width]) for index in range(len(candidates))
+    ]
+
+
+def _distinct(candidates: Sequence[Knobs], known: set[Knobs]) -> list[Knobs]:
+    return [knobs for knobs in dict.fromkeys(candidates) if knobs not in known]

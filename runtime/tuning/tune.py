@@ -1,0 +1,121 @@
+"""A whole tuning: searches on the trace, chooses, and checks the choice on what it never saw."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import ceil
+
+import msgspec
+import numpy as np
+
+from runtime.config import Config
+from runtime.config.toml_text import key_text, toml_text
+from runtime.tuning.choice import Aim, Choice, choose
+from runtime.tuning.jobs import Task, job_key
+from runtime.tuning.knobs import Knobs, KnobSpace, steps_for
+from runtime.tuning.outcome import Outcome, summed
+from runtime.tuning.runners import Runner
+from runtime.tuning.search import Candidate, SearchPlan, hardest_first, search
+from runtime.tuning.state import TuningState
+from runtime.tuning.trace import Block, blocks_of
+
+CHECK_S = 1800.0
+"""The unseen part runs whole, in pieces of about this length side by side."""
+SHORTEST_S = 240.0
+"""A trace must have a few minutes for each fold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    present: Candidate
+    choice: Choice
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Simulations:
+    """Runs what is not known yet; everything that has been asked for is told as finished."""
+
+    task: Task
+    runner: Runner
+    state: TuningState
+    on_done: Callable[[], None]
+
+    def evaluate(self, wanted: Sequence[tuple[Knobs, Block]]) -> list[Outcome]:
+        keys = [job_key(knobs, block) for knobs, block in wanted]
+        missing = {
+            key: pair for key, pair in zip(keys, wanted, strict=True) if self.state.get(key) is None
+        }
+        for _ in range(len(wanted) - len(missing)):
+            self.on_done()
+        names = list(missing)
+        jobs = [self.task.job(knobs, block) for knobs, block in missing.values()]
+        for index, outcome in self.runner.run(jobs):
+            self.state.put(names[index], outcome)
+            self.on_done()
+        found = [self.state.get(key) for key in keys]
+        return [outcome for outcome in found if outcome is not None]
+
+
+def tuned(simulations: Simulations, end_s: float, plan: SearchPlan, aim: Aim) -> Tuning:
+    """Searches on the trace up to `end_s`."""
+    task = simulations.task
+    if end_s < SHORTEST_S * plan.folds:
+        raise ValueError(
+            f"{task.trace.source}: {end_s:.0f} s to tune on, and {plan.folds} folds need "
+            f"{SHORTEST_S * plan.folds:.0f} s"
+        )
+    blocks = hardest_first(
+        task.trace, blocks_of(end_s, plan.folds, plan.blocks_per_fold, plan.block_s)
+    )
+    base = Knobs.of(task.config)
+    dead_time_s = task.config.limits.dead_time_s
+    space = KnobSpace(base, steps_for(task.trace.bin_s, base.step_s, dead_time_s), dead_time_s)
+    random = np.random.default_rng(task.seed)
+    present, finalists = search(space, blocks, plan, simulations.evaluate, aim.cost, random)
+    return Tuning(present, choose(present, finalists, blocks, aim), blocks)
+
+
+def checked(simulations: Simulations, begin_s: float, candidates: Sequence[Knobs]) -> list[Outcome]:
+    """Each candidate on the whole trace from `begin_s` on."""
+    pieces = check_pieces(simulations.task.trace.duration_s, begin_s)
+    outcomes = simulations.evaluate([(knobs, piece) for knobs in candidates for piece in pieces])
+    return [
+        summed(outcomes[index * len(pieces) : (index + 1) * len(pieces)])
+        for index in range(len(candidates))
+    ]
+
+
+def check_pieces(duration_s: float, begin_s: float) -> tuple[Block, ...]:
+    count = max(ceil((duration_s - begin_s) / CHECK_S), 1)
+    length_s = (duration_s - begin_s) / count
+    return tuple(
+        Block(0, begin_s + index * length_s, begin_s + (index + 1) * length_s)
+        for index in range(count)
+    )
+
+
+def tuned_toml(config: Config, head: Sequence[str]) -> str:
+    """Every option that is not at its default, below comment lines."""
+    defaults = msgspec.to_builtins(Config())
+    lines = [f"# {line}" for line in head]
+    tables: list[str] = []
+    for section, options in msgspec.to_builtins(config).items():
+        if not isinstance(options, dict):
+            if options != defaults[section]:
+                lines.append(f"{key_text((section,))} = {toml_text(options)}")
+            continue
+        tables += _changed((section,), options, defaults[section])
+    return "\n".join([*lines, *tables, ""])
+
+
+def _changed(
+    key: tuple[str, ...], options: dict[str, object], defaults: dict[str, object]
+) -> list[str]:
+    values, inner = [], []
+    for name, value in options.items():
+        default = defaults.get(name)
+        if isinstance(value, dict) and isinstance(default, dict):
+            inner += _changed((*key, name), value, default)
+        elif value is not None and value != default:
+            values.append(f"{key_text((name,))} = {toml_text(value)}")
+    return ["", f"[{key_text(key)}]", *values, *inner] if values else inner

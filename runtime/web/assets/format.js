@@ -1,0 +1,53 @@
+// Figures and times as people read them. Missing is a dash, never 0.
+
+const plain = new Intl.NumberFormat("en", { maximumSignificantDigits: 4 });
+const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+const hours = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" };
+const clock = new Intl.DateTimeFormat(undefined, { ...hours, second: "2-digit" });
+const minute = new Intl.DateTimeFormat(undefined, hours);
+const day = new Intl.DateTimeFormat(undefined, { ...hours, month: "short", day: "numeric" });
+
+export const MISSING = "–";
+export const known = (value) => typeof value === "number" && Number.isFinite(value);
+
+export function number(value) {
+  if (!known(value)) return MISSING;
+  return Math.abs(value) >= 1000 ? whole.format(value) : plain.format(value);
+}
+
+export function short(value, digits = 3) {
+  if (!known(value)) return MISSING;
+  return Math.abs(value) >= 100 ? whole.format(value) : String(Number(value.toPrecision(digits)));
+}
+
+export const cost = (value) => (known(value) ? value.toFixed(3) : MISSING);
+export const watts = (value) => (known(value) ? `${short(value)} W` : MISSING);
+export const gigahertz = (khz) => (known(khz) ? `${(khz / 1e6).toFixed(2)} GHz` : MISSING);
+export const place = (configuration) => `${configuration.executors} × ${gigahertz(configuration.frequency_khz)}`;
+
+export function seconds(value) {
+  if (!known(value)) return MISSING;
+  return Math.abs(value) < 1 ? `${short(value * 1e3)} ms` : `${short(value)} s`;
+}
+
+export function energy(joules) {
+  if (!known(joules)) return MISSING;
+  const units = [[3.6e6, "kWh"], [3600, "Wh"], [1, "J"]];
+  const [size, unit] = units.find(([each]) => joules >= each) ?? units[2];
+  return `${short(joules / size)} ${unit}`;
+}
+
+export function duration(s) {
+  if (s < 90) return `${Math.round(s)} s`;
+  if (s < 5400) return `${Math.round(s / 60)} min`;
+  if (s < 172800) return `${Math.round(s / 3600)} h`;
+  return `${Math.round(s / 86400)} days`;
+}
+
+export const timeOfDay = (s) => clock.format(s * 1000);
+
+// How finely an axis of this many seconds a tick is labelled.
+export function tickTime(s, everyS) {
+  if (everyS < 60) return clock.format(s * 1000);
+  return (everyS < 43200 ? minute : day).format(s * 1000);
+}

@@ -1,0 +1,39 @@
+"""What does not change while an application runs, and no journal line repeats."""
+
+from collections import deque
+from dataclasses import dataclass
+from pathlib import Path
+
+from runtime.config import Config
+from runtime.control.starts import read_starts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """None: not known, as for a journal without the configuration of its run."""
+
+    application: str
+    policy: str | None = None
+    target_latency_s: float | None = None
+    step_s: float | None = None
+    max_executors: int | None = None
+    max_khz: int | None = None
+    power_cap_w: float | None = None
+
+
+def facts_of(config: Config, application: str) -> Facts:
+    return Facts(
+        application=application,
+        policy=config.policy,
+        target_latency_s=config.slo.latency_ms / 1e3,
+        step_s=config.horizon.step_s,
+        max_executors=config.executors.max,
+        max_khz=config.frequency.frequencies_khz[-1],
+        power_cap_w=config.limits.power_cap_w,
+    )
+
+
+def facts_in(folder: Path) -> Facts:
+    """Those of the last start that is noted beside the journal."""
+    last = deque(read_starts(folder), maxlen=1)
+    return facts_of(last[0].config, folder.name) if last else Facts(application=folder.name)

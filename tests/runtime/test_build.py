@@ -1,0 +1,93 @@
+"""Which policies run on a cluster, and what they are built with."""
+
+import pytest
+
+from mpc.ports import Policy
+from mpc.values import BatchSample, Configuration, Decision, Measurement
+from runtime.build import foresight_policy, live_policy, live_power, live_space
+from runtime.config import load_config
+from runtime.config.policies import TABLED_POLICIES
+
+LIVE = ("foresight", "peak", "static-3", "rule-based", *TABLED_POLICIES)
+ONLY_SIMULATED = ("spl", "lat-node-nosw", "lat-power-h2")
+
+
+def live(name: str, *overrides: str) -> Policy:
+    config = load_config(None, [f"policy={name}", *overrides])
+    space = live_space(config, None, with_frequencies=True)
+    return live_policy(config, space, live_power(config), 2.0)
+
+
+@pytest.mark.parametrize("name", LIVE)
+def test_a_policy_of_a_cluster_decides_on_what_spark_tells(name: str) -> None:
+    place = Configuration(4, 2_000_000)
+    decision = live(name).decide(
+        Measurement(
+            1,
+            1.0,
+            place,
+            place,
+            arrivals_per_s=1000.0,
+            completions_per_s=1000.0,
+            latency_s=0.6,
+            batches=(BatchSample(1000, 0.4, place),),
+        )
+    )
+    assert 1 <= decision.target.executors <= 12
+
+
+@pytest.mark.parametrize("name", ONLY_SIMULATED)
+def test_what_needs_more_than_spark_tells_is_refused_in_one_sentence(name: str) -> None:
+    with pytest.raises(ValueError, match="needs measurements that Spark does not give") as caught:
+        live(name)
+    assert str(caught.value).startswith(f'policy = "{name}"')
+
+
+def test_options_and_seed_reach_the_policy() -> None:
+    def after_ten_minutes(*overrides: str) -> list[Configuration]:
+        policy, place, decided = live("edf-q-learning", *overrides), Configuration(4, 2_000_000), []
+        for step in range(60):
+            measurement = Measurement(
+                step, 10.0 * step, place, place, arrivals_per_s=50.0 * (step % 7), latency_s=0.5
+            )
+            place = policy.decide(measurement).target
+            decided.append(place)
+        return decided
+
+    random = ("policies.edf-q-learning.exploration=1", "policies.edf-q-learning.settle_s=0")
+    assert after_ten_minutes(*random) == after_ten_minutes(*random)
+    assert after_ten_minutes(*random) != after_ten_minutes(*random, "seed=2")
+    assert after_ten_minutes(*random) != after_ten_minutes()
+
+
+def test_the_interval_of_the_batches_is_part_of_the_latency_that_is_planned_with() -> None:
+    """A row waits half of an interval of four seconds: the target of one cannot be kept."""
+    config = load_config(None, ["forecast.model=last"])
+    space = live_space(config, None, with_frequencies=True)
+    place = Configuration(4, 2_000_000)
+
+    def decided(trigger_interval_s: float | None) -> Decision:
+        policy = foresight_policy(
+            config,
+            space,
+            1.0,
+            1.0,
+            live_power(config),
+            plant_latency="micro-batch",
+            trigger_interval_s=trigger_interval_s,
+        )
+        return policy.decide(
+            Measurement(
+                1,
+                1.0,
+                place,
+                place,
+                arrivals_per_s=1000.0,
+                batches=(BatchSample(1000, 0.4, place),),
+            )
+        )
+
+    back_to_back, every_four_s = decided(None), decided(4.0)
+    assert back_to_back.plan is not None
+    assert every_four_s.plan is not None
+    assert every_four_s.plan.cost.latency > 2.0 * back_to_back.plan.cost.latency

@@ -1,0 +1,89 @@
+"""A recommendation is never worse than what there is, in no fold."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runtime.config import Config
+from runtime.tuning.choice import Aim, choose, pareto
+from runtime.tuning.knobs import Knobs
+from runtime.tuning.outcome import Outcome
+from runtime.tuning.search import Candidate
+from runtime.tuning.trace import blocks_of
+from tests.runtime.tuning.made import outcome
+
+BLOCKS = blocks_of(1000.0, 2, 1, 100.0)
+BASE = Knobs.of(Config())
+
+
+def _candidate(alpha: float, *outcomes: Outcome) -> Candidate:
+    return Candidate(Knobs(alpha, 0.5, 0.03, 2, 1.0, None, 0), outcomes)
+
+
+PRESENT = Candidate(BASE, (outcome(violations=2), outcome(violations=0)))
+SAVES = _candidate(
+    2.0, outcome(violations=2, energy_j=950.0), outcome(violations=0, energy_j=960.0)
+)
+
+
+def test_less_energy_with_the_same_violations_is_recommended() -> None:
+    choice = choose(PRESENT, [SAVES], BLOCKS, Aim())
+    assert choice.recommended == SAVES
+    assert choice.held_back.chosen.energy_j == 1910.0
+    assert choice.front == (SAVES,)
+
+
+def test_worse_in_one_fold_is_not() -> None:
+    swapped = _candidate(
+        3.0, outcome(violations=0, energy_j=900.0), outcome(violations=1, energy_j=900.0)
+    )
+    assert choose(PRESENT, [swapped], BLOCKS, Aim()).recommended is None
+
+
+def test_coming_closer_to_the_target_is_not_a_gain() -> None:
+    close = _candidate(
+        3.0,
+        outcome(violations=2, strained=4, energy_j=900.0),
+        outcome(violations=0, strained=9, energy_j=900.0),
+    )
+    assert choose(PRESENT, [close], BLOCKS, Aim()).recommended is None
+    assert choose(PRESENT, [close], BLOCKS, Aim(max_violations=0.05)).recommended == close
+
+
+def test_a_bound_admits_violations_for_energy_but_not_beyond_it() -> None:
+    cheap = _candidate(
+        3.0, outcome(violations=4, energy_j=800.0), outcome(violations=4, energy_j=800.0)
+    )
+    assert choose(PRESENT, [cheap, SAVES], BLOCKS, Aim(0.05)).recommended == cheap
+    assert choose(PRESENT, [cheap, SAVES], BLOCKS, Aim(0.03)).recommended == SAVES
+
+
+def test_a_gain_too_small_to_matter_keeps_what_there_is() -> None:
+    same = _candidate(3.0, outcome(violations=2, energy_j=999.9), outcome(energy_j=999.9))
+    assert choose(PRESENT, [same], BLOCKS, Aim()).recommended is None
+
+
+figures = st.builds(
+    outcome,
+    violations=st.integers(0, 5),
+    energy_j=st.floats(500, 1500),
+    strained=st.integers(0, 5),
+    reconfigurations=st.integers(0, 9),
+)
+
+
+@given(
+    now=st.tuples(figures, figures),
+    others=st.lists(st.tuples(figures, figures), max_size=6),
+)
+def test_recommended_is_at_least_as_good_in_every_fold(
+    now: tuple[Outcome, Outcome], others: list[tuple[Outcome, Outcome]]
+) -> None:
+    present = Candidate(BASE, now)
+    finalists = [_candidate(2.0 + place, *both) for place, both in enumerate(others)]
+    choice = choose(present, finalists, BLOCKS, Aim())
+    if choice.recommended is not None:
+        for chosen, kept in zip(choice.recommended.outcomes, now, strict=True):
+            assert chosen.violations <= kept.violations
+            assert chosen.energy_j <= kept.energy_j
+    for one in choice.front:
+        assert one in pareto(choice.front)

@@ -1,0 +1,93 @@
+"""Journals of real decisions: the policy of the configuration, the guards and the simulator.
+
+The loop is the one of the live controller but for its ports: what the page shows of these journals
+is what it would show of an application with these arrivals.
+"""
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.plants.micro_batch import MicroBatchPlant, MicroBatchTraits
+from mpc.loop import control
+from mpc.values import Configuration, FloatArray
+from runtime.build import live_policy, live_power, live_space
+from runtime.config import Config, load_config
+from runtime.control.events import EventKind, changes
+from runtime.control.guards import Guards
+from runtime.control.journal import Journal, StepRecord
+from runtime.control.safe import EventLog, GuardedPolicy
+from runtime.control.starts import Start, note_start
+
+OPTIONS = (
+    "slo.latency_ms=1500",
+    "executors.max=8",
+    "power.full_power_w=240",
+    "limits.dead_time_s=3",
+    "horizon.steps=5",
+    "forecast.model=holt",
+    "forecast.scenarios=40",
+)
+TRAITS = MicroBatchTraits(overhead_s=0.25, row_cycles=1.5e6, startup_s=3.0, startup_cv=0.1)
+
+
+def config() -> Config:
+    return load_config(None, OPTIONS)
+
+
+@cache
+def recorded(steps: int, seed: int = 1, began_s: float = 1_700_000_000.0) -> tuple[StepRecord, ...]:
+    """A wave with noise and a sudden burst."""
+    return tuple(_steps(steps, seed, began_s))
+
+
+def write(folder: Path, records: tuple[StepRecord, ...]) -> Path:
+    settings = config()
+    with Journal(folder, 64_000_000) as journal:
+        space = live_space(settings, None, with_frequencies=True)
+        note_start(folder, Start(records[0].at_s - 1.0, "0.1.0", False, space, settings))
+        for record in records:
+            journal.append(record)
+    return folder
+
+
+def _steps(steps: int, seed: int, began_s: float) -> Iterator[StepRecord]:
+    settings = config()
+    space = live_space(settings, None, with_frequencies=True)
+    power = live_power(settings)
+    generator = np.random.default_rng(seed)
+    start = Configuration(2, space.frequencies_khz[-1])
+    plant = MicroBatchPlant(_rates(steps, generator), TRAITS, power, start, generator)
+    events = EventLog()
+    events.add(EventKind.STARTED, f"{settings.policy}, mode {settings.mode}")
+    dead_time_s = settings.limits.dead_time_s or 0.0
+    policy = GuardedPolicy(
+        live_policy(settings, space, power, dead_time_s),
+        Guards(space, settings.slo.latency_ms / 1e3),
+        lambda: None,
+        events,
+    )
+    for step in control(policy, plant, plant, plant):
+        assert policy.decided is not None
+        events.extend(changes(step.measurement.requested, step.applied.requested))
+        yield StepRecord(
+            at_s=began_s + step.measurement.time_s,
+            mode="control",
+            measurement=step.measurement,
+            decision=policy.decided,
+            target=step.decision.target,
+            applied=step.applied,
+            dead_time_s=dead_time_s,
+            took_s=0.02,
+            events=events.drain(),
+        )
+
+
+def _rates(steps: int, generator: np.random.Generator) -> FloatArray:
+    time = np.arange(steps)
+    wave = 3500 + 2000 * np.sin(2 * np.pi * time / 240) + 500 * np.sin(2 * np.pi * time / 37)
+    burst = np.where((time > steps * 0.6) & (time < steps * 0.6 + 25), 2500.0, 0.0)
+    noisy = (wave + burst) * generator.normal(1.0, 0.04, steps)
+    return np.asarray(np.maximum(noisy, 0.0), dtype=np.float64)
