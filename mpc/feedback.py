@@ -27,10 +27,15 @@ class RatioFeedback:
         self._learned = False
         self._surprises: deque[float] = deque(maxlen=MEMORY_STEPS)
 
-    def update(self, measured_s: float, modelled_s: float) -> None:
+    def update(self, measured_s: float, modelled_s: float, trusted: bool = True) -> None:
+        """`trusted` is False for a model that is still a first guess: the ratio corrects it, but
+        its errors are not those of the model that comes after it."""
         if modelled_s <= 0:
             return
         ratio = min(max(measured_s / modelled_s, SMALLEST_RATIO), LARGEST_RATIO)
+        if not trusted:
+            self._level = log(ratio)
+            return
         surprise = log(ratio) - self._level
         if self._learned:
             self._level += SMOOTHING * surprise

@@ -56,7 +56,6 @@ class MicroBatchLatency:
                 self._learned_batches += 1
         if (
             self._estimate is None
-            or self._learned_batches < TRUSTED_BATCHES
             or had_backlog
             or cold
             or measurement.latency_s is None
@@ -68,7 +67,8 @@ class MicroBatchLatency:
             self._space.executor_index(measurement.observed.executors),
             self._space.frequency_index(measurement.observed.frequency_khz),
         )
-        self._feedback.update(measurement.latency_s, float(modelled_s[ran_at]))
+        trusted = self._learned_batches >= TRUSTED_BATCHES
+        self._feedback.update(measurement.latency_s, float(modelled_s[ran_at]), trusted)
 
     def predict_s(self, arrivals_per_s: FloatArray) -> FloatArray:
         """Latency for arrival scenarios (S, h): shape (S, h, N, F)."""

@@ -101,7 +101,7 @@ def tune(
     ] = None,
     candidates: Annotated[
         int, typer.Option(min=4, max=10_000, help="Configurations tried at first.")
-    ] = 28,
+    ] = 24,
     block_s: Annotated[
         float, typer.Option("--block", min=60, help="Seconds of the stretches simulated.")
     ] = 900.0,

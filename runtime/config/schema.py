@@ -48,9 +48,9 @@ class Weights(NamedTuple):
 
 
 PROFILES = {
-    "latency": Weights(3.0, 0.5, 0.03),
+    "latency": Weights(6.0, 0.5, 0.01),
     "balanced": Weights(1.25, 0.5, 0.03),
-    "energy": Weights(0.8, 0.5, 0.015),
+    "energy": Weights(0.8, 0.5, 0.01),
 }
 
 

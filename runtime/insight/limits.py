@@ -19,6 +19,8 @@ _GUARDS = {
     EventKind.HELD_STALE_MEASUREMENT,
     EventKind.HELD_VIOLATION,
     EventKind.HELD_COOLDOWN,
+    EventKind.HELD_PAUSED,
+    EventKind.HELD_EXCLUDED_PERIOD,
     EventKind.HELD_USEFUL_TASKS,
     EventKind.HELD_INEFFECTIVE,
     EventKind.INEFFECTIVE_SCALE_OUT,

@@ -105,6 +105,26 @@ class KnobSpace:
             )
         )
 
+    def probes(self) -> tuple[Knobs, ...]:
+        """The moves that help most often: changes made cheaper, alone or with latency dearer, at
+        the present step and at the next longer one."""
+        around = self.around
+        gamma = max(around.gamma, LEAST_GAMMA)
+        longer = [step_s for step_s in self.steps_s if step_s > around.step_s][:1]
+        moves = ((1.0, 1.0 / 3.0), (2.0, 1.0 / 3.0), (1.0, 0.1))
+        return tuple(
+            self._reaching(
+                replace(
+                    around,
+                    alpha=more * around.alpha,
+                    gamma=_rounded(gamma * less),
+                    step_s=step_s,
+                )
+            )
+            for step_s in (around.step_s, *longer)
+            for more, less in moves
+        )
+
     def near(self, knobs: Knobs, random: np.random.Generator) -> Knobs:
         """A neighbour: other weights close by, and now and then one other choice."""
         factors = (1.0 / NEAR_FACTOR, NEAR_FACTOR)

@@ -1,5 +1,7 @@
 """Runs simulations on the executors of a Spark cluster: the same function on the same jobs."""
 
+import os
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Self
 
@@ -13,6 +15,8 @@ class SparkRunner:
     """One task a job. Foresight must be installed on the workers, in the same version."""
 
     def __init__(self, master: str) -> None:
+        # Otherwise Spark takes the first Python it finds, which may have nothing of Foresight.
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         self._context = SparkContext(
             conf=SparkConf().setMaster(master).setAppName("foresight tune")
         )

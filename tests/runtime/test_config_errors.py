@@ -88,7 +88,7 @@ IN_FILE = [
         "zzz = 0x" + "f" * 5000,
         f"zzz = 0x{'f' * 57}…: unknown key, must be one of "
         "policy, mode, seed, slo, cost, horizon, executors, frequency, forecast, limits, latency, "
-        "spark, agents, schedule, power, journal, policies",
+        "spark, agents, schedule, power, journal, web, policies",
     ),
     # Tables inside a table.
     ("[policies.ds2]\nboundary = 2", "policies.ds2.boundary = 2: must be between 0 and 1"),

@@ -74,9 +74,10 @@ def test_a_commented_example_is_a_good_value(
     tmp_path: Path,
 ) -> None:
     name = option.key[-1]
-    # The files of TLS stand together.
-    together = ("authority", "certificate", "key")
-    names = together if name in together else (name,)
+    # The files of TLS stand together, and so do the terms of the power model.
+    tls = ("authority", "certificate", "key")
+    power = ("base_w", "per_ghz_w", "per_executor_ghz_w", "per_executor_ghz3_w")
+    names = next((together for together in (tls, power) if name in together), (name,))
     text = toml()
     for each in names:
         text = text.replace(f"# {each} = ", f"{each} = ")

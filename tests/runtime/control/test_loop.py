@@ -77,7 +77,11 @@ def test_stale_measurements_never_scale_in(tmp_path: Path) -> None:
             return Decision(Configuration(1, 1_000_000), "least")
 
     cluster = FakeCluster(
-        tmp_path, steps=12, stale=frozenset(range(6)), make_policy=lambda space, dead_s: Least()
+        tmp_path,
+        (*SHORT, "slo.latency_ms=60000"),
+        steps=12,
+        stale=frozenset(range(6)),
+        make_policy=lambda space, dead_s: Least(),
     )
     seen = cluster.run()
     assert {record.applied.requested for record in seen[:6]} == {Configuration(2, 2_000_000)}

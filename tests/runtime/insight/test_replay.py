@@ -159,7 +159,9 @@ def test_what_was_saved_last_makes_the_rest_known(tmp_path: Path) -> None:
 
 def test_a_policy_built_anew_is_known_by_what_it_was_told(tmp_path: Path) -> None:
     cluster = FakeCluster(
-        tmp_path, (*LEARNED, "horizon.steps=1", "forecast.scenarios=1"), steps=RELEARNED_STEPS + 20
+        tmp_path,
+        (*LEARNED, "horizon.steps=1", "forecast.scenarios=1", "forecast.model=last"),
+        steps=RELEARNED_STEPS + 20,
     )
 
     def on_step(record: StepRecord) -> None:

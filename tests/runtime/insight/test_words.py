@@ -70,6 +70,14 @@ def test_sentences() -> None:
     )
 
 
+def test_what_was_not_applied_is_not_told_as_done() -> None:
+    paused = moved(4, 2_000_000, events=(ControlEvent(EventKind.HELD_PAUSED, "maintenance"),))
+    assert why(paused) == (
+        "Would scale out from 2 to 4 executors: because; nothing was changed, the controller is "
+        "paused (maintenance) (1 items/s arrived)."
+    )
+
+
 def test_events_of_one_list_are_counted() -> None:
     lost = ControlEvent(EventKind.EXECUTOR_LOST, "7")
     drained = ControlEvent(EventKind.EXECUTOR_DRAINED, "3")
