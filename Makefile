@@ -7,8 +7,9 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 PAPER := reports/paper-random-walk
 DEMO := reports/hft
+EXAMPLES := tests/end_to_end/spark/test_examples.py
 
-.PHONY: demo paper test test-core test-spark check format docs lock java chromium clean force
+.PHONY: demo paper test test-core test-spark test-examples package check format docs lock java chromium clean force
 .NOTPARALLEL:
 
 # Some five minutes a policy. It needs Java; `make paper` does not.
@@ -26,7 +27,14 @@ test-core: $(INSTALLED) java chromium
 
 # On a real Spark cluster of this machine; the tests share it, so they run one after the other.
 test-spark: $(INSTALLED) java
-	$(BIN)/pytest -m spark tests/end_to_end/spark
+	$(BIN)/pytest -m spark tests/end_to_end/spark --ignore $(EXAMPLES)
+
+# The examples as the documentation starts them; two minutes.
+test-examples: $(INSTALLED) java
+	$(BIN)/pytest -m spark $(EXAMPLES) tests/runtime/tuning/test_on_spark.py
+
+package: $(INSTALLED)
+	scripts/package.sh $(VENV) dist
 
 check: $(INSTALLED)
 	$(BIN)/ruff format --check .
