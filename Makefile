@@ -1,4 +1,5 @@
-# Two commands do everything on a fresh machine with Python 3.11 or newer and a package index:
+# On a fresh machine with Python 3.11 or newer and a package index:
+#   make install sets up .venv with the pinned versions
 #   make demo    policies side by side on a Spark cluster of this machine, with a report in reports/
 #   make test    all tests, those on a real Spark cluster too
 
@@ -9,8 +10,10 @@ PAPER := reports/paper-random-walk
 DEMO := reports/hft
 EXAMPLES := tests/end_to_end/spark/test_examples.py
 
-.PHONY: demo paper test test-core test-spark test-examples package check format docs lock java chromium clean force
+.PHONY: install demo paper test test-core test-spark test-examples package check format docs lock java chromium clean force
 .NOTPARALLEL:
+
+install: $(INSTALLED) java
 
 # Some five minutes a policy. It needs Java; `make paper` does not.
 demo: $(INSTALLED) java
@@ -25,9 +28,9 @@ test: test-core test-spark
 test-core: $(INSTALLED) java chromium
 	$(BIN)/pytest -n 2 --dist loadscope -m "not spark"
 
-# On a real Spark cluster of this machine; the tests share it, so they run one after the other.
+# On real Spark clusters of this machine: the tests that share a driver beside those that do not.
 test-spark: $(INSTALLED) java
-	$(BIN)/pytest -m spark tests/end_to_end/spark --ignore $(EXAMPLES)
+	$(BIN)/pytest -n 2 --dist loadgroup --durations 8 -m spark tests/end_to_end/spark --ignore $(EXAMPLES)
 
 # The examples as the documentation starts them; two minutes.
 test-examples: $(INSTALLED) java

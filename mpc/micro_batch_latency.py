@@ -17,12 +17,11 @@ remembered they would make plans timid for minutes."""
 
 
 class MicroBatchLatency:
-    def __init__(
-        self, space: ConfigurationSpace, step_s: float, trigger_interval_s: float | None = None
-    ) -> None:
+    def __init__(self, space: ConfigurationSpace, step_s: float) -> None:
         self._space = space
         self._step_s = step_s
-        self._trigger_interval_s = trigger_interval_s
+        self._trigger_interval_s: float | None = None
+        """As last measured; None: back to back."""
         self._feedback = RatioFeedback()
         self._estimate: BatchCostEstimate | None = None
         self._learned_batches = 0

@@ -101,6 +101,9 @@ class Measurement:
     observed: Configuration
     arrivals_per_s: float | None = None
     """Items that arrived per second: 1 / T_A."""
+    arrivals_age_s: float = 0.0
+    """How much earlier than this step they came, where they are counted by the batch: from the
+    middle of the time they were counted over to the middle of the step."""
     arrival_cv: float | None = None
     """Coefficient of variation of the inter-arrival time: sigma_A / T_A."""
     arrival_dispersion: float | None = None

@@ -7,6 +7,7 @@ import numpy as np
 
 from energy.power import CalibratedPower, PowerModel, prior_power
 from forecasting.intervals import IntervalForecaster
+from forecasting.late import LateForecaster
 from forecasting.registry import make_forecaster
 from mpc.horizon.problem import Constraints
 from mpc.micro_batch_latency import MicroBatchLatency
@@ -17,10 +18,14 @@ from mpc.values import ConfigurationSpace
 from runtime.config import Config
 from runtime.policies.registry import build_policy
 
-SERVED_STEPS = 2
-"""Steps planned beyond a learned dead time: what an executor brings must be in the plan."""
+FEWEST_SERVED_STEPS, MOST_SERVED_STEPS = 2, 8
+"""Steps planned beyond a learned dead time, between these half as many as it lasts: a plan that
+counts the power of an executor while it starts must count enough of what it brings, or scaling
+out is never worth it. More makes planning slower and no better."""
 PLANNING_POLICIES = ("foresight",)
 """Those that are built with the dead time."""
+LONGEST_GAP_S, LONGEST_GAP_STEPS = 60.0, 30
+"""Arrivals of a micro-batch engine are told so late at most; what comes later came after a gap."""
 LONGEST_DEAD_STEPS = 30
 """Planning takes longer with every step; dead times beyond are planned as this many steps."""
 
@@ -33,25 +38,26 @@ def foresight_policy(
     power: PowerModel,
     plant_latency: Literal["kingman", "micro-batch"] = "kingman",
     learned_dead_time_s: float = 0.0,
-    trigger_interval_s: float | None = None,
 ) -> ForesightPolicy:
     """The product's own policy. Space, target and step come from what is controlled: the live
     cluster takes them from the configuration, a benchmark from its scenario. So do the latency
-    model, the interval of its batches (None: back to back) and the dead time, unless the
-    configuration names its own."""
+    model and the dead time, unless the configuration names its own."""
     cost, forecast, limits = config.cost, config.forecast, config.limits
     dead_time_s, horizon_steps = limits.dead_time_s, config.horizon.steps
     if dead_time_s is None:
         dead_steps = min(ceil(learned_dead_time_s / step_s), LONGEST_DEAD_STEPS)
         dead_time_s = dead_steps * step_s
-        horizon_steps = max(horizon_steps, dead_steps + SERVED_STEPS)
+        served_steps = min(max(ceil(dead_steps / 2), FEWEST_SERVED_STEPS), MOST_SERVED_STEPS)
+        horizon_steps = max(horizon_steps, dead_steps + served_steps)
     season = {} if forecast.season_steps is None else {"season_steps": forecast.season_steps}
     latency: LatencyModel
+    late = 0
     model = plant_latency if config.latency.model == "auto" else config.latency.model
     if model == "kingman":
         latency = OperatorLatency(space, step_s)
     else:
-        latency = MicroBatchLatency(space, step_s, trigger_interval_s)
+        latency = MicroBatchLatency(space, step_s)
+        late = min(ceil(LONGEST_GAP_S / step_s), LONGEST_GAP_STEPS)
     return ForesightPolicy(
         space,
         ForesightParameters(
@@ -77,7 +83,10 @@ def foresight_policy(
             energy_budget_j=limits.energy_budget_j,
         ),
         power,
-        IntervalForecaster(make_forecaster(forecast.model, **season), horizon_steps),
+        LateForecaster(
+            IntervalForecaster(make_forecaster(forecast.model, **season), horizon_steps + late),
+            late,
+        ),
         latency,
     )
 
@@ -124,8 +133,6 @@ def live_policy(
     space: ConfigurationSpace,
     power: PowerModel,
     dead_time_s: float,
-    *,
-    trigger_interval_s: float | None = None,
 ) -> Policy:
     """The policy of the configuration, for a live cluster; `ValueError` for one that needs what
     only the simulator measures."""
@@ -139,7 +146,6 @@ def live_policy(
             power,
             plant_latency="micro-batch",
             learned_dead_time_s=dead_time_s,
-            trigger_interval_s=trigger_interval_s,
         )
     if name == "spl" or name.startswith("lat-"):
         raise ValueError(

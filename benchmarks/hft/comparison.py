@@ -34,7 +34,7 @@ _EMULATED_JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """On a share of a core the second compiler and a parallel collector never pay for themselves."""
 
 
-WAVE = Replay(rate="wave", peak_per_s=70_000.0, trough_per_s=6_000.0, period_s=90.0, symbols=100)
+WAVE = Replay(rate="wave", peak_per_s=56_000.0, trough_per_s=4_000.0, period_s=180.0, symbols=100)
 """The load of the demo."""
 
 
@@ -80,11 +80,11 @@ class Setting:
 
     cluster: EmulatedHosts | GivenCluster = EmulatedHosts()
     replay: Replay = WAVE
-    warm_up_s: float = 100.0
-    """Executors take so long to start, load their libraries and catch up."""
+    warm_up_s: float = 190.0
+    """Executors start, load their libraries and catch up; policies see one wave."""
     duration_s: float = 180.0
-    target_s: float = 10.0
-    trigger_interval_s: float = 8.0
+    target_s: float = 11.0
+    trigger_interval_s: float = 10.0
     scaling_interval_s: float = 15.0
     """Of spark-ratio. Spark's own is a minute, in which the demo's wave has come and gone."""
     placement: Method = "balanced"

@@ -2,7 +2,7 @@
 
 Runs in a driver process of its own (`python -m benchmarks.hft.experiment SPEC`): a JVM has one
 Spark application, and no policy inherits the warm caches of the one before. Latency is that of the
-predictions themselves, from the moment their last quote was due, by the step in which it was due;
+predictions themselves, from the moment their last quote was due, by the time at which it was due;
 what was never predicted counts as late.
 """
 
@@ -32,7 +32,7 @@ from runtime.spark.attach import attach
 from runtime.spark.options import SCALING_OPTIONS, warm_worker_options
 from runtime.spark.scheduler import Scheduler
 
-LEARNING_S = 60.0
+LEARNING_S = 150.0
 """The controller starts so long before the measured time: it needs some batches to know the job,
 and executors that it asks for take time to come."""
 SWEEP = "sweep"
@@ -164,7 +164,13 @@ def run_experiment(
         spark.stop()
     measured = [record for record in records if begin_s < record.at_s <= end_s]
     run = outcome(
-        experiment.policy, experiment.seed, measured, collected.predictions(), begin_s, config
+        experiment.policy,
+        experiment.seed,
+        measured,
+        collected.predictions(),
+        begin_s,
+        config,
+        experiment.trigger_interval_s,
     )
     return Outcome(run, measured[-1].measurement.power_source, begin_s)
 

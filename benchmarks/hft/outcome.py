@@ -29,17 +29,22 @@ def outcome(
     predictions: Predictions,
     begin_s: float,
     config: Config,
+    trigger_interval_s: float = 0.0,
 ) -> Run:
-    """The measured steps, each with the mean latency of the predictions due in it.
+    """The measured steps, each with the mean latency of the predictions due in one trigger interval
+    up to its end.
 
-    A step whose predictions never came has no latency and violates the target. Power is the mean
-    of what was read during the step; steps without a reading take the mean of the others.
+    A row due just after a trigger waits for the whole interval and one due just before it not at
+    all; over an interval that evens out, so that what is judged is the mean that the target is
+    for. A step whose predictions never came has no latency and violates the target. Power is the
+    mean of what was read during the step; steps without a reading take the mean of the others.
     """
     step_s, target_s = config.horizon.step_s, config.slo.latency_ms / 1e3
     count = len(records)
     if count == 0:
         raise ValueError("no control step was measured")
-    latency_s = _latency_by_step(predictions, begin_s, step_s, count)
+    span = max(1, math.ceil(trigger_interval_s / step_s))
+    latency_s = _latency_by_step(predictions, begin_s, step_s, count, span)
     violations = sum(value is None or value > target_s for value in latency_s)
     known_w = [r.measurement.power_w for r in records if r.measurement.power_w is not None]
     mean_w = float(np.mean(known_w)) if known_w else math.nan
@@ -87,14 +92,21 @@ def outcome(
 
 
 def _latency_by_step(
-    predictions: Predictions, begin_s: float, step_s: float, count: int
+    predictions: Predictions, begin_s: float, step_s: float, count: int, span: int
 ) -> list[float | None]:
-    number = np.floor((predictions.due_s - begin_s) / step_s).astype(np.int64)
-    within = (number >= 0) & (number < count)
+    """Means over `span` steps each, the last of which must have a prediction."""
+    before = span - 1
+    number = np.floor((predictions.due_s - begin_s) / step_s).astype(np.int64) + before
+    within = (number >= 0) & (number < before + count)
     latency_s = (predictions.completed_s - predictions.due_s)[within]
-    sums = np.bincount(number[within], weights=latency_s, minlength=count)
-    counts = np.bincount(number[within], minlength=count)
-    return [float(s / n) if n else None for s, n in zip(sums, counts, strict=True)]
+    sums = np.bincount(number[within], weights=latency_s, minlength=before + count)
+    counts = np.bincount(number[within], minlength=before + count)
+    means = np.convolve(sums, np.ones(span), "valid") / np.maximum(
+        np.convolve(counts, np.ones(span), "valid"), 1
+    )
+    return [
+        float(mean) if own else None for mean, own in zip(means, counts[before:], strict=True)
+    ]
 
 
 def _latencies(predictions: Predictions, begin_s: float, end_s: float) -> FloatArray:

@@ -78,5 +78,4 @@ def make_policy(name: str, setting: Setting, config: Config, seed: int) -> Polic
         cluster_power(),
         plant_latency="micro-batch",
         learned_dead_time_s=setting.startup_s,
-        trigger_interval_s=setting.trigger_interval_s,
     )

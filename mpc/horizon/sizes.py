@@ -1,4 +1,4 @@
-"""How much state the tables carry, so that they take some ten milliseconds at most.
+"""How much state the tables carry, so that they take some milliseconds at most.
 
 Small spaces get exact tables; large ones fewer levels of past requests and fewer backlog cells.
 """
@@ -15,7 +15,7 @@ BACKLOG_CELLS = 24
 BUDGET_CELLS = 96
 """Backlog cells with an energy budget, which keeps plans away from the finest part of the grid."""
 CAUTIOUS_CELLS = 12
-BOUND_ENTRIES = 600_000
+BOUND_ENTRIES = 200_000
 CAUTIOUS_ENTRIES = 200_000
 """Table entries that are spent freely; one takes about 20 ns to fill."""
 LARGEST_ENTRIES = 2_000_000

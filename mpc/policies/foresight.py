@@ -42,7 +42,7 @@ longer than solving it, stays near 0.1 s for 1,000 executors."""
 
 
 class ScenarioForecaster(Protocol):
-    def update(self, value: float | None) -> None: ...
+    def update(self, value: float | None, age_steps: int = 0) -> None: ...
 
     def forecast(self, steps: int) -> FloatArray | None: ...
 
@@ -109,6 +109,10 @@ class ForesightPolicy:
         self._routing = SteadyRouting()
         self._items_in_system = 0.0
         self._arrivals_per_s = 0.0
+        self._silent_s = 0.0
+        """How long no arrivals have been told."""
+        self._period_s = 0.0
+        """How far apart batches begin, by the last of them."""
         self._foreseen_per_s = inf
         """The highest rate that the scenarios had for the step that is measured next."""
         self._dead_time_steps = ceil(parameters.dead_time_s / parameters.step_s)
@@ -146,7 +150,7 @@ class ForesightPolicy:
             reason = f"changed {self._steps_since_change} steps ago and is kept for {dwell}"
         elif target == current:
             reason = "the current configuration is the best start of the plan"
-        elif measurement.arrivals_per_s is None and self._uses_less(target, current):
+        elif self._overdue and self._uses_less(target, current):
             target = current
             reason = "no fresh measurement: nothing is scaled in"
             held = "the cheapest plan, but nothing is scaled in without a fresh measurement"
@@ -170,15 +174,26 @@ class ForesightPolicy:
         since, dwell = self._steps_since_change, self._parameters.limits.min_dwell_steps
         return since is not None and since < dwell
 
+    @property
+    def _overdue(self) -> bool:
+        """Whether arrivals should have been told by now: batches tell them one period apart."""
+        return self._silent_s > 2.0 * self._period_s
+
     def _learn(self, measurement: Measurement) -> float:
         """Update every estimate; returns the items beyond those a healthy system holds."""
         step_s = self._parameters.step_s
+        durations_s = [sample.duration_s for sample in measurement.batches]
+        if durations_s:
+            self._period_s = max(*durations_s, measurement.trigger_interval_s or 0.0)
+        self._silent_s += step_s
         if measurement.arrivals_per_s is not None:
             self._arrivals_per_s = measurement.arrivals_per_s
+            self._silent_s = 0.0
         # Of the last rate that is known: in a gap rows in flight are no backlog.
         healthy_items = self._arrivals_per_s * self._parameters.target_latency_s
         had_backlog = self._items_in_system > 2.0 * healthy_items
-        self._forecaster.update(measurement.arrivals_per_s)
+        age_steps = round(measurement.arrivals_age_s / step_s)
+        self._forecaster.update(measurement.arrivals_per_s, age_steps)
         if measurement.arrivals_per_s is not None and measurement.completions_per_s is not None:
             growth = (measurement.arrivals_per_s - measurement.completions_per_s) * step_s
             self._items_in_system = max(self._items_in_system + growth, 0.0)

@@ -77,7 +77,7 @@ class SparkDraPolicy:
         # Between two batches Spark takes its target back to what runs; the next adds to that.
         asked = min(measurement.observed.executors + added, fillable)
         if added and asked > current:
-            return asked, f"tasks were pending: {added} more executors"
+            return asked, f"tasks were pending: {asked - current} more executors"
         if self._idle_s >= self._parameters.idle_timeout_s:
             return self._space.min_executors, "no batch for the idle time-out"
         self._surplus_s = self._surplus_s + self._step_s if current > fillable else 0.0

@@ -46,6 +46,11 @@ class LiveView:
         """One control step of the running policy."""
         if self._begin_s is None:
             self._begin_s = float(step["at_s"])
+        # Rates and latencies are told when a batch ends; in between the last ones are shown.
+        before = self._steps[-1] if self._steps else {}
+        for key in ("arrivals_per_s", "latency_s"):
+            if step[key] is None:
+                step = {**step, key: before.get(key)}
         self._steps.append(step)
         self._seen += 1
         if self._live is not None:

@@ -107,6 +107,7 @@ class QueryMeter:
             arrivals_per_s=arrivals_per_s,
             arrivals_kind=self._kind,
             arrivals_span_s=None if arrivals_per_s is None else self._arrivals.span_s,
+            arrivals_until_s=None if arrivals_per_s is None else self._arrivals.covered_until_s,
             completions_per_s=completions_per_s,
             completed_rows=sum(progress.rows for progress in new),
             waiting_rows=self._waiting_rows if new or idle else None,

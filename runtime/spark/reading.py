@@ -54,6 +54,8 @@ class QueryReading:
     arrivals_kind: ArrivalsKind = "input"
     arrivals_span_s: float | None = None
     """The time that rate is over; longer than a step where batches are."""
+    arrivals_until_s: float | None = None
+    """When that time ended, wall time: a batch counts when it begins, and tells when it ends."""
     completions_per_s: float | None = None
     completed_rows: int = 0
     """In the batches that ended in this step."""

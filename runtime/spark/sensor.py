@@ -101,6 +101,7 @@ class SparkSensor:
             requested=current.requested,
             observed=current.observed,
             arrivals_per_s=arrivals_per_s,
+            arrivals_age_s=totals.arrivals_age_s(readings, wall_s, self._step_s),
             # Of a renewal process, over long times, the one is the square of the other.
             arrival_cv=None if dispersion is None else dispersion**0.5,
             arrival_dispersion=dispersion,

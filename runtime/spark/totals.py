@@ -32,6 +32,17 @@ class TotalOverQueries:
         return sum(self._last.values()) if news and len(self._last) == len(now) else None
 
 
+def arrivals_age_s(readings: Sequence[QueryReading], wall_s: float, step_s: float) -> float:
+    """From the middle of the time that arrivals were counted over to the middle of the step; of
+    several queries the longest."""
+    ages_s = [
+        wall_s - reading.arrivals_until_s + (reading.arrivals_span_s - step_s) / 2
+        for reading in readings
+        if reading.arrivals_until_s is not None and reading.arrivals_span_s is not None
+    ]
+    return max(0.0, *ages_s) if ages_s else 0.0
+
+
 def latency_s(readings: Sequence[QueryReading]) -> float | None:
     """The mean over the rows completed in this step."""
     return _mean_over_rows(readings, lambda reading: reading.latency_s)

@@ -40,6 +40,15 @@ class Aim:
         excess = max(energy - 1.0, 0.0)
         return energy + EXCESS_PRICE * excess + VIOLATION_PRICE * violations + STRAIN_PRICE * strain
 
+    def caution(self, candidate: Outcome, present: Outcome) -> float:
+        """Orders those that may be recommended: distance from the target counts as much as energy,
+        because what was close here is over the target somewhere else."""
+        cost = self.cost(candidate, present)
+        if self.max_violations is not None:
+            return cost
+        relief = max(present.strained_share - candidate.strained_share, 0.0)
+        return cost - STRAIN_PRICE * relief
+
     def keeps(self, candidate: Outcome, present: Outcome) -> bool:
         """On one stretch of data."""
         if self.max_violations is not None:
@@ -112,9 +121,9 @@ def _best(
         kept = all(
             aim.keeps(candidate.on(blocks, (fold,)), present.on(blocks, (fold,))) for fold in folds
         )
-        cost = aim.cost(total, now)
-        if kept and aim.unstrained(total, now) and cost <= aim.cost(now, now) - LEAST_GAIN:
-            found.append((cost, index))
+        gains = aim.cost(total, now) <= aim.cost(now, now) - LEAST_GAIN
+        if kept and gains and aim.unstrained(total, now):
+            found.append((aim.caution(total, now), index))
     return finalists[min(found)[1]] if found else None
 
 

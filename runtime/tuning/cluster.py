@@ -74,7 +74,6 @@ class Cluster:
             power_of(config),
             plant_latency="micro-batch",
             learned_dead_time_s=self.startup_s,
-            trigger_interval_s=self.trigger_interval_s,
         )
 
 

@@ -1,5 +1,7 @@
 """Which policies run on a cluster, and what they are built with."""
 
+from dataclasses import replace
+
 import pytest
 
 from mpc.ports import Policy
@@ -74,7 +76,6 @@ def test_the_interval_of_the_batches_is_part_of_the_latency_that_is_planned_with
             1.0,
             live_power(config),
             plant_latency="micro-batch",
-            trigger_interval_s=trigger_interval_s,
         )
         return policy.decide(
             Measurement(
@@ -84,6 +85,7 @@ def test_the_interval_of_the_batches_is_part_of_the_latency_that_is_planned_with
                 place,
                 arrivals_per_s=1000.0,
                 batches=(BatchSample(1000, 0.4, place),),
+                trigger_interval_s=trigger_interval_s,
             )
         )
 
@@ -91,3 +93,49 @@ def test_the_interval_of_the_batches_is_part_of_the_latency_that_is_planned_with
     assert back_to_back.plan is not None
     assert every_four_s.plan is not None
     assert every_four_s.plan.cost.latency > 2.0 * back_to_back.plan.cost.latency
+
+
+def test_nothing_is_scaled_in_once_arrivals_are_overdue() -> None:
+    """Batches of eight seconds tell arrivals every eighth step: the steps between are no gap."""
+    config = load_config(None, ["forecast.model=last"])
+    space = live_space(config, None, with_frequencies=True)
+    policy = foresight_policy(
+        config, space, 30.0, 1.0, live_power(config), plant_latency="micro-batch"
+    )
+    large = space.largest
+
+    def decided(step: int, told: bool) -> Decision:
+        rows = Measurement(step, float(step), large, large, trigger_interval_s=8.0)
+        if told:
+            batches = (BatchSample(800, 0.4, large),)
+            rows = replace(rows, arrivals_per_s=100.0, batches=batches)
+        return policy.decide(rows)
+
+    smaller = decided(1, told=True).target
+    assert smaller.executors < large.executors
+    assert all(decided(step, told=False).target.executors < 12 for step in range(2, 18))
+    overdue = decided(18, told=False)
+    assert overdue.target == large
+    assert "no fresh measurement" in overdue.reason
+
+
+@pytest.mark.parametrize(("dead_time_s", "planned"), [(0.0, 2), (2.0, 4), (8.0, 12), (60.0, 38)])
+def test_a_plan_looks_beyond_the_start_of_executors(dead_time_s: float, planned: int) -> None:
+    config = load_config(None, ["forecast.model=last"])
+    space = live_space(config, None, with_frequencies=True)
+    policy = foresight_policy(
+        config,
+        space,
+        1.0,
+        1.0,
+        live_power(config),
+        plant_latency="micro-batch",
+        learned_dead_time_s=dead_time_s,
+    )
+    place = space.at(0, 0)
+    sample = BatchSample(1000, 0.4, place)
+    decision = policy.decide(
+        Measurement(1, 1.0, place, place, arrivals_per_s=1000.0, batches=(sample,))
+    )
+    assert decision.expected_arrivals_per_s is not None
+    assert len(decision.expected_arrivals_per_s) == planned

@@ -44,6 +44,18 @@ def test_a_step_has_the_latency_of_what_was_due_in_it() -> None:
     assert run.series.power_w == (10.0, 20.0, 20.0, 30.0)
 
 
+def test_waiting_for_the_trigger_evens_out_over_its_interval() -> None:
+    """Rows of every second, a trigger every four, batches of one second."""
+    due_s = BEGIN_S + np.arange(-4.0, 8.0) + 0.5
+    completed_s = BEGIN_S + 4.0 * np.ceil((due_s - BEGIN_S) / 4.0) + 1.0
+    records = [record(step, 2, 10.0) for step in range(8)]
+    predictions = Predictions(due_s, completed_s)
+    run = outcome("peak", 1, records, predictions, BEGIN_S, CONFIG, trigger_interval_s=4.0)
+    assert run.series.latency_s == pytest.approx([3.0] * 8)
+    by_second = outcome("peak", 1, records, predictions, BEGIN_S, CONFIG)
+    assert by_second.series.latency_s == pytest.approx([4.5, 3.5, 2.5, 1.5] * 2)
+
+
 def test_without_a_step_there_is_nothing_to_judge() -> None:
     with pytest.raises(ValueError, match="no control step"):
         outcome("peak", 1, [], Predictions(np.empty(0), np.empty(0)), BEGIN_S, CONFIG)

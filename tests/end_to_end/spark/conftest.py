@@ -1,6 +1,6 @@
-"""One small standalone cluster and one driver for all tests on Spark.
+"""A small standalone cluster for the tests on Spark, and one driver for most of them.
 
-A JVM has one SparkContext, so the tests of a session share `spark`. A test that needs another
+A JVM has one SparkContext, so the tests of a process share `spark`. A test that needs another
 driver runs it as a process of its own on `spark_cluster.master_url`, with one executor.
 """
 
@@ -21,8 +21,12 @@ from tests.end_to_end.spark.session import small_session
 MOST_EXECUTORS = 3
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "spark: starts a Spark cluster; slow")
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Two processes can share the work: tests of the shared driver, and all others."""
+    for item in items:
+        if item.get_closest_marker("spark"):
+            shared = "spark" in getattr(item, "fixturenames", ())
+            item.add_marker(pytest.mark.xdist_group("shared driver" if shared else "own drivers"))
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
+from kubernetes_validate import ValidationError, latest_version, validate
 
 from runtime.agent.load import load_agent_config
 from runtime.config import load_config
@@ -13,7 +15,7 @@ from runtime.config.errors import ConfigError
 from runtime.kubernetes.agent import agent_manifests, agent_toml
 from runtime.kubernetes.driver import driver_manifests, overrides
 from runtime.kubernetes.values import load_values
-from tests.runtime.kubernetes.api import mistakes
+from runtime.kubernetes.yaml_text import yaml_documents
 
 VALUES = """
 image = "registry.example.org/foresight:0.1.0"
@@ -29,6 +31,7 @@ claim = "journal"
 arguments = ["--path", "$(HOME)/in"]
 conf = ["spark.kubernetes.node.selector.spark=worker"]
 """
+OLDEST_VERSION = "1.28"
 DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 Document = Mapping[str, Any]
@@ -52,19 +55,30 @@ def only(documents: list[Document], kind: str) -> Document:
 
 
 @pytest.mark.parametrize("text", [VALUES, 'image = "foresight:1"\n'])
-def test_every_object_has_the_fields_of_the_api(tmp_path: Path, text: str) -> None:
-    for document in rendered(tmp_path, text):
-        assert mistakes(document) == []
+@pytest.mark.parametrize("version", [OLDEST_VERSION, latest_version()])
+def test_every_object_is_one_of_the_published_schemas(
+    tmp_path: Path, text: str, version: str
+) -> None:
+    written = yaml_documents(rendered(tmp_path, text))
+    documents = list(yaml.safe_load_all(written))
+    templates = [
+        yaml.safe_load(document["data"]["executor.yaml"])
+        for document in documents
+        if "executor.yaml" in document.get("data", {})
+    ]
+    for document in [*documents, *templates]:
+        validate(document, version, strict=True)  # unknown fields are mistakes, too
+    for document in documents:
         assert DNS_LABEL.fullmatch(document["metadata"]["name"])
+    assert templates
 
 
-def test_the_check_of_fields_finds_mistakes() -> None:
-    document = {"apiVersion": "v1", "kind": "Pod", "spec": {"hostPid": True, "hostNetwork": 1}}
-    assert set(mistakes(document)) == {
-        "Pod.spec.hostPid: unknown",
-        "Pod.spec.containers: missing",
-        "Pod.spec.hostNetwork: not bool",
-    }
+@pytest.mark.parametrize(
+    "spec", [{"hostPid": True, "containers": []}, {}, {"containers": [], "hostNetwork": 1}]
+)
+def test_the_schemas_find_mistakes(spec: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        validate({"apiVersion": "v1", "kind": "Pod", "spec": spec}, OLDEST_VERSION, strict=True)
 
 
 @pytest.mark.parametrize("kind", ["DaemonSet", "Deployment"])

@@ -313,3 +313,16 @@ def test_a_batch_with_new_executors_is_cold() -> None:
     assert [sample.cold for sample in bench.at(3.0).batches] == [True]
     query.report(batch(3, 6.0, 0.5, 100))
     assert [sample.cold for sample in bench.at(7.0).batches] == [False]
+
+
+def test_arrivals_are_as_old_as_the_middle_of_the_time_they_were_counted_over() -> None:
+    query = FakeQuery()
+    bench = begun(query)
+    query.report(batch(1, 2.0, 1.0, 100))
+    bench.at(3.0)
+    query.report(batch(2, 10.0, 4.0, 800))
+    measured = bench.at(14.0)
+    assert measured.arrivals_per_s == pytest.approx(100.0)
+    # They came from 2 to 10 s, the step is from 13 to 14.
+    assert measured.arrivals_age_s == pytest.approx(13.5 - 6.0)
+    assert bench.at(15.0).arrivals_age_s == 0.0

@@ -49,6 +49,16 @@ def test_coming_closer_to_the_target_is_not_a_gain() -> None:
     assert choose(PRESENT, [close], BLOCKS, Aim(max_violations=0.05)).recommended == close
 
 
+def test_of_two_that_save_the_one_farther_from_the_target_is_taken() -> None:
+    now = Candidate(BASE, (outcome(strained=5), outcome(strained=5)))
+    bold = _candidate(2.0, outcome(strained=5, energy_j=950.0), outcome(strained=5, energy_j=950.0))
+    careful = _candidate(
+        3.0, outcome(strained=1, energy_j=960.0), outcome(strained=1, energy_j=960.0)
+    )
+    assert choose(now, [bold, careful], BLOCKS, Aim()).recommended == careful
+    assert choose(now, [bold, careful], BLOCKS, Aim(0.01)).recommended == bold
+
+
 def test_a_bound_admits_violations_for_energy_but_not_beyond_it() -> None:
     cheap = _candidate(
         3.0, outcome(violations=4, energy_j=800.0), outcome(violations=4, energy_j=800.0)
