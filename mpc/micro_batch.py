@@ -99,6 +99,12 @@ class BatchCostEstimate:
     """Negative when the batches were faster than predicted."""
 
 
+def duration_s(cost: BatchCost, sample: BatchSample) -> float | None:
+    """How long such a batch takes; None for one without a usable duration or configuration."""
+    load = _load(sample)
+    return None if load is None else cost.overhead_s + cost.row_cycles * load
+
+
 def refined(estimate: BatchCostEstimate | None, sample: BatchSample) -> BatchCostEstimate | None:
     """Recursive least squares with forgetting, on relative errors. None until a batch had rows.
 

@@ -4,16 +4,27 @@ The counterpart of `operator_latency` for Spark's default engine: overhead and r
 the batches that finished, and the ratio of measured to modelled latency covers the rest.
 """
 
+from collections import deque
+from statistics import median
+
 import numpy as np
 
 from mpc.feedback import RatioFeedback
-from mpc.micro_batch import BatchCost, BatchCostEstimate, micro_batch_latency_s, refined
+from mpc.micro_batch import (
+    BatchCost,
+    BatchCostEstimate,
+    duration_s,
+    micro_batch_latency_s,
+    refined,
+)
 from mpc.queueing import utilisation
-from mpc.values import ConfigurationSpace, FloatArray, Measurement
+from mpc.values import BatchSample, ConfigurationSpace, FloatArray, Measurement
 
 TRUSTED_BATCHES = 6
 """A model of fewer batches has no track record yet: its errors are those of a first guess, and
 remembered they would make plans timid for minutes."""
+COLD_BATCHES = 8
+"""The last so many batches of executors that had only just started say how slow such ones are."""
 
 
 class MicroBatchLatency:
@@ -25,6 +36,7 @@ class MicroBatchLatency:
         self._feedback = RatioFeedback()
         self._estimate: BatchCostEstimate | None = None
         self._learned_batches = 0
+        self._cold_batches: deque[BatchSample] = deque(maxlen=COLD_BATCHES)
 
     @property
     def ready(self) -> bool:
@@ -38,6 +50,19 @@ class MicroBatchLatency:
         )
         return float(idle.min())
 
+    @property
+    def cold_excess_s(self) -> float:
+        """How much longer a batch takes in which executors run their first tasks; by the model of
+        now, as the first of them come before there is one."""
+        if self._learned_batches < TRUSTED_BATCHES or not self._cold_batches:
+            return 0.0
+        excesses_s = [
+            sample.duration_s - modelled_s
+            for sample in self._cold_batches
+            if (modelled_s := duration_s(self._cost, sample)) is not None
+        ]
+        return max(median(excesses_s), 0.0) if excesses_s else 0.0
+
     def service_per_s(self) -> FloatArray:
         """Rows a configuration can serve per second, (N, F)."""
         cycles = max(self._cost.row_cycles, 1.0)  # an estimate of zero would promise infinity
@@ -50,6 +75,8 @@ class MicroBatchLatency:
             self._trigger_interval_s = measurement.trigger_interval_s
         cold = any(sample.cold for sample in measurement.batches)
         for sample in measurement.batches:
+            if sample.cold:
+                self._cold_batches.append(sample)
             if self._estimate is None or not sample.cold:
                 self._estimate = refined(self._estimate, sample)
                 self._learned_batches += 1

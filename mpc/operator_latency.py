@@ -79,6 +79,11 @@ class OperatorLatency:
         """The service time at the highest frequency: no configuration is faster."""
         return self._known_cost_cycles / float(self._space.frequencies_hz[-1])
 
+    @property
+    def cold_excess_s(self) -> float:
+        """A replica that starts waits for its state, which the dead time says."""
+        return 0.0
+
     def service_per_s(self) -> FloatArray:
         """Items a configuration can serve per second, (N, F)."""
         return np.asarray(1.0 / utilisation(np.asarray(1.0), self._known_cost_cycles, self._space))

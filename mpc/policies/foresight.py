@@ -24,7 +24,7 @@ from mpc.horizon.trajectory import cost_terms
 from mpc.policies.rejected import rejected_moves
 from mpc.policies.routing import SteadyRouting
 from mpc.risk import RiskMeasure, at_risk
-from mpc.values import Configuration, ConfigurationSpace, Decision, FloatArray, Measurement
+from mpc.values import Configuration, ConfigurationSpace, Decision, FloatArray, Measurement, Plan
 
 LENGTH_SHARE = 0.03
 """Weight of the length of a latency beside the weight of breaking the target. Not zero: it orders
@@ -34,6 +34,10 @@ SURPRISE_EVERY = 2
 """A rate above all that was foreseen is a glitch or a new level, which the forecaster tells apart
 only steps later. Until then every second scenario goes on at it: to scale out for a glitch costs a
 little energy, to wait for the confirmation of a new level a backlog."""
+
+COLD_SHARE = 0.1
+"""Executors are brought back when the latency nears the target; a first batch that takes longer by
+this share of it then breaks it."""
 
 TABLE_CELLS = 1_000_000
 FEWEST_SCENARIOS = 20
@@ -55,6 +59,9 @@ class LatencyModel(Protocol):
 
     @property
     def floor_s(self) -> float: ...
+
+    @property
+    def cold_excess_s(self) -> float: ...
 
     def observe(self, measurement: Measurement, had_backlog: bool) -> None: ...
 
@@ -128,6 +135,8 @@ class ForesightPolicy:
         affordable = TABLE_CELLS // (parameters.horizon_steps * power_w.size)
         self._scenarios = min(parameters.scenarios, max(affordable, FEWEST_SCENARIOS))
         self._steps_since_change: int | None = None
+        self._forgone = 0.0
+        """What executors have cost since a plan could do without them."""
         self._placed = False
         """The first plan places the application: nobody has settled there yet, so it is free."""
 
@@ -142,14 +151,19 @@ class ForesightPolicy:
         scenarios = self._with_surprise(scenarios, measurement.arrivals_per_s)
         problem = self._problem(current, scenarios, expected, backlog_items)
         plan = solve(problem, node_budget=self._parameters.node_budget)
-        target = plan.trajectory[0]
         reason, held = "cheapest plan over the horizon", None
+        keeping = self._keeping(problem, plan)
+        if keeping is not None:
+            problem, plan = keeping
+            reason = "cheapest plan that keeps executors, which are slow to come back"
+        target = plan.trajectory[0]
         cooling_down = target == current and self._locked
         if cooling_down:
             dwell = self._parameters.limits.min_dwell_steps
             reason = f"changed {self._steps_since_change} steps ago and is kept for {dwell}"
         elif target == current:
-            reason = "the current configuration is the best start of the plan"
+            if keeping is None:
+                reason = "the current configuration is the best start of the plan"
         elif self._overdue and self._uses_less(target, current):
             target = current
             reason = "no fresh measurement: nothing is scaled in"
@@ -173,6 +187,38 @@ class ForesightPolicy:
     def _locked(self) -> bool:
         since, dwell = self._steps_since_change, self._parameters.limits.min_dwell_steps
         return since is not None and since < dwell
+
+    def _keeping(self, problem: HorizonProblem, plan: Plan) -> tuple[HorizonProblem, Plan] | None:
+        """The cheapest plan without giving up executors, while it is too early to.
+
+        An executor that comes back costs a batch over the target, and when that will be is beyond
+        the horizon. So it is given up once keeping it has cost as much: whatever the load does
+        then, no more than twice the least possible was paid (the ski rental problem).
+        """
+        current, first = problem.current, plan.trajectory[0]
+        if first.executors > current.executors:
+            self._forgone = 0.0
+        parameters = self._parameters
+        limited = parameters.power_cap_w is not None or parameters.energy_budget_j is not None
+        price = self._return_price()
+        if first.executors >= current.executors or limited or not price or not self._placed:
+            return None
+        constraints = replace(problem.constraints, max_removed_per_step=0)
+        kept = replace(problem, constraints=constraints)
+        keeping = solve(kept, node_budget=parameters.node_budget)
+        self._forgone += max(keeping.cost.total - plan.cost.total, 0.0) / problem.horizon
+        if self._forgone >= price:
+            self._forgone = 0.0
+            return None
+        return kept, keeping
+
+    def _return_price(self) -> float:
+        """What it costs that an executor comes back, in violated steps; 0 where it is soon warm."""
+        parameters = self._parameters
+        excess_s = self._latency.cold_excess_s
+        if excess_s <= COLD_SHARE * parameters.target_latency_s:
+            return 0.0
+        return parameters.latency_weight * (self._period_s + excess_s) / parameters.step_s
 
     @property
     def _overdue(self) -> bool:
