@@ -6,6 +6,10 @@ would hardly ever see a trend. Here the mean stands for the middle of the time i
 the steps since the last one lie on the line between the two, and forecasts begin where it ends.
 """
 
+from collections import deque
+
+import numpy as np
+
 from forecasting.contract import FloatArray
 from forecasting.intervals import IntervalForecaster
 
@@ -25,6 +29,8 @@ class LateForecaster:
         """Steps that have passed and that the forecaster has not been told."""
         self._last: float | None = None
         """The value of the last step that it was told; None after a gap that was too long."""
+        self._told: deque[float] = deque(maxlen=max(longest_gap, 1))
+        """What the last steps were taken to be."""
 
     def update(self, value: float | None, age_steps: int = 0) -> None:
         """A step has passed; `value` belongs to the step `age_steps` before it."""
@@ -39,16 +45,24 @@ class LateForecaster:
         age_steps = min(max(age_steps, 0), self._behind - 1, self._longest_gap)
         steps = self._behind - age_steps
         for step in range(1, steps):
-            self._forecaster.update(
-                None if self._last is None else self._last + (value - self._last) * step / steps
-            )
+            between = None
+            if self._last is not None:
+                between = self._last + (value - self._last) * step / steps
+                self._told.append(between)
+            self._forecaster.update(between)
         self._forecaster.update(value)
+        self._told.append(value)
         self._behind, self._last = age_steps, value
 
     def forecast(self, steps: int) -> FloatArray | None:
         path = self._forecaster.forecast(self._behind + steps)
         return None if path is None else path[self._behind :]
 
-    def scenarios(self, steps: int, count: int) -> FloatArray | None:
+    def scenarios(self, steps: int, count: int, before: int = 0) -> FloatArray | None:
+        """`count` equally likely paths, one a row: of the next `steps` steps, and first of as many
+        `before` them as are known or can be reckoned."""
         paths = self._forecaster.scenarios(self._behind + steps, count)
-        return None if paths is None else paths[:, self._behind :]
+        if paths is None or before <= self._behind:
+            return None if paths is None else paths[:, self._behind - before :]
+        earlier = list(self._told)[self._behind - before :]
+        return np.concatenate((np.tile(earlier, (count, 1)), paths), axis=1)

@@ -50,7 +50,7 @@ class ScenarioForecaster(Protocol):
 
     def forecast(self, steps: int) -> FloatArray | None: ...
 
-    def scenarios(self, steps: int, count: int) -> FloatArray | None: ...
+    def scenarios(self, steps: int, count: int, before: int = 0) -> FloatArray | None: ...
 
 
 class LatencyModel(Protocol):
@@ -149,6 +149,7 @@ class ForesightPolicy:
         if scenarios is None or expected is None or not self._latency.ready:
             return self._decided(measurement, current, "nothing measured yet: hold")
         scenarios = self._with_surprise(scenarios, measurement.arrivals_per_s)
+        scenarios = self._with_gathered(scenarios)
         problem = self._problem(current, scenarios, expected, backlog_items)
         plan = solve(problem, node_budget=self._parameters.node_budget)
         reason, held = "cheapest plan over the horizon", None
@@ -264,6 +265,23 @@ class ForesightPolicy:
         surprised = scenarios.copy()
         surprised[::SURPRISE_EVERY] = np.maximum(surprised[::SURPRISE_EVERY], measured_per_s)
         return surprised
+
+    def _with_gathered(self, scenarios: FloatArray) -> FloatArray:
+        """Scenarios (S, h) that are nowhere below the rows which a batch has gathered by then.
+
+        A batch works on the rows of one period before it, so a falling rate is felt that much
+        later.
+        """
+        before = round(self._period_s / self._parameters.step_s) - 1
+        if before < 1:
+            return scenarios
+        count, horizon = scenarios.shape
+        rates = self._forecaster.scenarios(horizon, count, before)
+        if rates is None:
+            return scenarios
+        sums = np.cumsum(np.pad(rates, ((0, 0), (1, 0))), axis=1)
+        width = rates.shape[1] - horizon + 1  # fewer steps are known at the start
+        return np.maximum(scenarios, (sums[:, width:] - sums[:, :-width]) / width)
 
     def _problem(
         self,

@@ -60,6 +60,27 @@ def test_scenarios_lie_around_the_forecast() -> None:
     assert (paths.max(axis=0) >= mean).all()
 
 
+def test_scenarios_can_begin_before_now() -> None:
+    forecaster = late("last")
+    assert forecaster.scenarios(2, 3, before=4) is None
+    for value in (1.0, 2.0, 3.0):
+        forecaster.update(value)
+    forecaster.update(None)
+    now = forecaster.scenarios(2, 3)
+    paths = forecaster.scenarios(2, 3, before=1)  # the step that was not told
+    assert now is not None
+    assert paths is not None
+    assert paths.shape == (3, 3)
+    assert np.array_equal(paths[:, 1:], now)
+    longer = forecaster.scenarios(2, 3, before=3)
+    assert longer is not None
+    assert np.array_equal(longer[:, :2], [[2.0, 3.0]] * 3)
+    assert np.array_equal(longer[:, 2:], paths)
+    every = forecaster.scenarios(2, 3, before=9)  # no more than there are
+    assert every is not None
+    assert every.shape == (3, 6)
+
+
 def test_a_gap_that_is_too_long_is_a_gap() -> None:
     forecaster = late("last")
     forecaster.update(10.0)
