@@ -83,8 +83,8 @@ class Setting:
     warm_up_s: float = 190.0
     """Executors start, load their libraries and catch up; policies see one wave."""
     duration_s: float = 180.0
-    target_s: float = 11.0
-    trigger_interval_s: float = 10.0
+    target_s: float = 12.5
+    trigger_interval_s: float = 12.0
     scaling_interval_s: float = 15.0
     """Of spark-ratio. Spark's own is a minute, in which the demo's wave has come and gone."""
     placement: Method = "balanced"
