@@ -104,9 +104,7 @@ def _latency_by_step(
     means = np.convolve(sums, np.ones(span), "valid") / np.maximum(
         np.convolve(counts, np.ones(span), "valid"), 1
     )
-    return [
-        float(mean) if own else None for mean, own in zip(means, counts[before:], strict=True)
-    ]
+    return [float(mean) if own else None for mean, own in zip(means, counts[before:], strict=True)]
 
 
 def _latencies(predictions: Predictions, begin_s: float, end_s: float) -> FloatArray:
