@@ -281,7 +281,8 @@ class ForesightPolicy:
             return scenarios
         sums = np.cumsum(np.pad(rates, ((0, 0), (1, 0))), axis=1)
         width = rates.shape[1] - horizon + 1  # fewer steps are known at the start
-        return np.maximum(scenarios, (sums[:, width:] - sums[:, :-width]) / width)
+        gathered = (sums[:, width:] - sums[:, :-width]) / width
+        return np.asarray(np.maximum(scenarios, gathered))
 
     def _problem(
         self,
