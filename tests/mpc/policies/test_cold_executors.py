@@ -3,6 +3,8 @@
 from dataclasses import replace
 
 from energy.power import prior_power
+from mpc.ports import Policy
+from mpc.snapshot import load, save
 from mpc.values import BatchSample, ConfigurationSpace, Decision, Measurement
 from runtime.build import foresight_policy
 from runtime.config import load_config
@@ -12,9 +14,14 @@ ROW_CYCLES, OVERHEAD_S, INTERVAL_S = 4e6, 0.5, 4.0
 BUSY_PER_S, CALM_PER_S = 3_500.0, 50.0
 
 
-def decisions(rates_per_s: list[float], cold_excess_s: float, *overrides: str) -> list[Decision]:
-    """One batch a step of four seconds; those of the first three run on cold executors."""
-    policy = foresight_policy(
+def decisions(
+    rates_per_s: list[float],
+    cold_excess_s: float,
+    *overrides: str,
+    restarted_at: int | None = None,
+) -> list[Decision]:
+    """One batch a step of four seconds; three of the first run on cold executors."""
+    policy: Policy = foresight_policy(
         load_config(None, ["forecast.model=last", *overrides]),
         SPACE,
         target_latency_s=8.0,
@@ -25,6 +32,8 @@ def decisions(rates_per_s: list[float], cold_excess_s: float, *overrides: str) -
     current = SPACE.largest
     decided: list[Decision] = []
     for step, rate in enumerate(rates_per_s, start=1):
+        if step == restarted_at:
+            policy = load(save(policy))
         rows = int(rate * INTERVAL_S)
         speed_hz = current.executors * current.frequency_khz * 1e3
         duration_s = OVERHEAD_S + rows * ROW_CYCLES / speed_hz
@@ -77,6 +86,12 @@ def test_a_slower_return_or_a_dearer_violation_keeps_them_longer() -> None:
 
 def test_an_excess_that_the_target_has_room_for_keeps_nobody() -> None:
     assert given_up(decisions(LOAD, 0.5), 20) <= 1
+
+
+def test_what_was_learned_and_paid_survives_a_restart() -> None:
+    kept = given_up(decisions(LOAD, 3.0), 20)
+    middle = 20 + kept // 2
+    assert given_up(decisions(LOAD, 3.0, restarted_at=middle), 20) == kept
 
 
 def test_a_power_cap_comes_first() -> None:
