@@ -15,7 +15,7 @@ EXAMPLES := tests/end_to_end/spark/test_examples.py
 
 install: $(INSTALLED) java
 
-# Some five minutes a policy. It needs Java; `make paper` does not.
+# Under seven minutes a policy. It needs Java; `make paper` does not.
 demo: $(INSTALLED) java
 	$(BIN)/foresight bench hft --report $(DEMO).html --json $(DEMO).json
 

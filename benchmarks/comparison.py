@@ -39,7 +39,7 @@ class Job:
     """The name in the results: the policy's, or one that also tells its parameters."""
 
 
-class _Timed:
+class TimedPolicy:
     """A policy with a stopwatch around each decision."""
 
     def __init__(self, policy: Policy) -> None:
@@ -83,7 +83,7 @@ def run_job(job: Job) -> Run:
     scenario = _scenario(job.request)
     trace = _trace(job.request, job.seed)
     plant = OperatorPlant(trace, SPACE, core_power(), CYCLES_PER_POINT, scenario.step_s)
-    timed = _Timed(make_policy(job.policy, scenario, trace, job.config))
+    timed = TimedPolicy(make_policy(job.policy, scenario, trace, job.config))
     steps = list(control(timed, plant, plant, plant))
     expected = [None, *(_next_step(step.decision) for step in steps[:-1])]
     row = measure_row(job.label, job.seed, plant, scenario, timed.decision_ms)

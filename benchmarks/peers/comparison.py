@@ -1,6 +1,5 @@
 """Runs the policies on one trace, in parallel processes, and measures what each made of it."""
 
-import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
@@ -9,14 +8,12 @@ from multiprocessing import get_context
 
 import numpy as np
 
-from benchmarks.comparison import configuration_distance
+from benchmarks.comparison import TimedPolicy, configuration_distance
 from benchmarks.peers.catalogue import check_policies, make_policy
 from benchmarks.peers.setting import Setting, load
 from benchmarks.plants.micro_batch import MicroBatchPlant, latency_quantiles_s
 from benchmarks.results import Comparison, Row, Run, Series
 from mpc.loop import ControlStep, control
-from mpc.ports import Policy
-from mpc.values import Decision, Measurement
 from runtime.config import Config
 
 
@@ -53,20 +50,6 @@ class PeerRun:
     row: PeerRow
     run: Run
     """The same for the report, with its series."""
-
-
-class _Timed:
-    """A policy with a stopwatch around each decision."""
-
-    def __init__(self, policy: Policy) -> None:
-        self._policy = policy
-        self.decision_ms: list[float] = []
-
-    def decide(self, measurement: Measurement) -> Decision:
-        begin = time.perf_counter()
-        decision = self._policy.decide(measurement)
-        self.decision_ms.append((time.perf_counter() - begin) * 1e3)
-        return decision
 
 
 def compare(
@@ -126,7 +109,7 @@ def _run_all(
 
 def run_job(job: Job) -> PeerRun:
     plant = job.setting.plant(load(job.setting).rates_per_s, job.seed)
-    timed = _Timed(make_policy(job.policy, job.setting, job.config, job.seed))
+    timed = TimedPolicy(make_policy(job.policy, job.setting, job.config, job.seed))
     steps = list(control(timed, plant, plant, plant))
     run = Run(_row(job, plant, timed.decision_ms), _series(plant, steps), len(plant.finished))
     row = run.row

@@ -95,7 +95,7 @@ def hft(
     """Policies one after the other on a Spark cluster: the trading pipeline on replayed quotes.
 
     Without --master it starts its own on this machine: agents with emulated hosts, a Master,
-    Workers, and a driver for each policy; some five minutes a policy. Latency is that of the
+    Workers, and a driver for each policy; under seven minutes a policy. Latency is that of the
     predictions; energy is emulated on emulated hosts, and measured where the agents measure it.
     """
     from benchmarks.hft.comparison import Setting, compare
