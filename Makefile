@@ -28,7 +28,7 @@ test: test-core test-spark
 test-core: $(INSTALLED) java chromium
 	$(BIN)/pytest -n 2 --dist loadscope -m "not spark"
 
-# On real Spark clusters of this machine: the tests that share a driver beside those that do not.
+# On real Spark clusters of this machine; the tests that share a driver stay in one process.
 test-spark: $(INSTALLED) java
 	$(BIN)/pytest -n 2 --dist loadgroup --durations 8 -m spark tests/end_to_end/spark --ignore $(EXAMPLES)
 

@@ -5,7 +5,7 @@ machine. `CalibratedPower` is in watts and follows measured sweeps. Both predict
 """
 
 from dataclasses import dataclass
-from typing import Protocol, Self
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -42,8 +42,7 @@ class ProportionalPower:
 
     The authors' code adds three threads that always run beside the replicas (splitter, merger,
     controller). With the default capacitance of 1 the result is in the paper's proportional unit,
-    V^2 * GHz; `scaled_to` turns it into watts. Voltages are interpolated within the table and
-    held constant beyond its ends.
+    V^2 * GHz. Voltages are interpolated within the table and held constant beyond its ends.
     """
 
     effective_capacitance: float = 1.0
@@ -60,20 +59,6 @@ class ProportionalPower:
         frequencies_khz = [frequency_khz for frequency_khz, _ in self.voltages_v]
         if not frequencies_khz or sorted(set(frequencies_khz)) != frequencies_khz:
             raise ValueError(f"voltages_v must ascend in kHz, got {frequencies_khz}")
-
-    @classmethod
-    def scaled_to(
-        cls,
-        reference_w: float,
-        executors: int,
-        frequency_khz: int,
-        voltages_v: tuple[tuple[int, float], ...] = PAPER_VOLTAGES_V,
-        service_threads: int = 3,
-    ) -> Self:
-        """The model in watts that draws `reference_w` at one known configuration."""
-        unit = cls(voltages_v=voltages_v, service_threads=service_threads)
-        capacitance = reference_w / float(unit.power_w(executors, frequency_khz))
-        return cls(capacitance, voltages_v, service_threads)
 
     def power_w(self, executors: ArrayLike, frequency_khz: ArrayLike) -> FloatArray:
         khz = np.asarray(frequency_khz, dtype=np.float64)

@@ -83,7 +83,8 @@ class BatchSample:
     duration_s: float
     ran_on: Configuration
     cold: bool = False
-    """It ran on executors that had only just started, so it says little about the next one."""
+    """It ran on executors that had only just started, or was the first, so it says little about
+    the next one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +130,10 @@ class Measurement:
     """From the start of one batch to that of the next at least; None: back to back, or unknown."""
     power_w: float | None = None
     power_source: PowerSource = "modelled"
+
+    def arrivals_age_steps(self, step_s: float) -> int:
+        """How many steps before this one the arrivals belong to."""
+        return round(self.arrivals_age_s / step_s)
 
 
 @dataclass(frozen=True, slots=True)

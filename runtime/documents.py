@@ -1,15 +1,17 @@
-"""The files that are generated from the schemas; `make docs` writes them into this folder."""
+"""The files that are generated from the schemas and the commands; `make docs` writes them."""
 
 from collections.abc import Callable
 from pathlib import Path
 
 from runtime.agent.documents import agent_configuration_page
+from runtime.cli.reference import commands_page
 from runtime.config.documents import configuration_page, default_toml
 
 GENERATED: dict[Path, Callable[[], str]] = {
     Path("foresight.toml"): default_toml,
     Path("docs/configuration.md"): configuration_page,
     Path("docs/agent-configuration.md"): agent_configuration_page,
+    Path("docs/commands.md"): commands_page,
 }
 
 

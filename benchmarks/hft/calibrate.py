@@ -54,31 +54,30 @@ def calibrated(records: Sequence[StepRecord], trigger_interval_s: float | None) 
         raise ValueError(
             f"a calibration needs {FEWEST_BATCHES} batches, the run has {len(samples)}"
         )
-    overhead_s, row_cycles = _fitted(samples)
-    errors = _errors(samples, overhead_s, row_cycles)
+    errors = _fitted(samples).errors(samples)
     typical = float(np.median(np.abs(errors)))
     kept = [
         sample
         for sample, error in zip(samples, errors, strict=True)
         if abs(error) <= OUTLIER_ERRORS * max(typical, 0.01)
     ]
-    overhead_s, row_cycles = _fitted(kept)
-    errors = _errors(samples, overhead_s, row_cycles)
-    spread = float(np.std(_errors(kept, overhead_s, row_cycles)))
+    fit = _fitted(kept)
+    spread = float(np.std(fit.errors(kept)))
     start_up = records[-1].start_up
     startup_s = sum(
         float(np.median(part)) for part in (start_up.registered_s, start_up.warmed_s) if part
     )
     traits = MicroBatchTraits(
-        overhead_s=max(overhead_s, 1e-3),
-        row_cycles=max(row_cycles, 1.0),
+        overhead_s=max(fit.overhead_s, 1e-3),
+        row_cycles=max(fit.row_cycles, 1.0),
+        batch_cycles=fit.batch_cycles,
         trigger_interval_s=trigger_interval_s,
         # The fit cannot tell the two apart, and both act on the same batch.
         overhead_cv=spread,
         row_cycles_cv=spread,
         **({"startup_s": startup_s} if startup_s else {}),
     )
-    return Calibration(traits, len(samples), float(np.mean(np.abs(errors))))
+    return Calibration(traits, len(samples), float(np.mean(np.abs(fit.errors(samples)))))
 
 
 def simulated(
@@ -134,20 +133,30 @@ def predictions(
     )
 
 
-def _fitted(samples: Sequence[BatchSample]) -> tuple[float, float]:
-    """Least squares on relative errors; neither constant below zero."""
+@dataclass(frozen=True, slots=True)
+class _Fit:
+    """How long a batch takes: overhead_s + (batch_cycles + rows * row_cycles) / speed_hz."""
+
+    overhead_s: float
+    batch_cycles: float
+    row_cycles: float
+
+    def errors(self, samples: Sequence[BatchSample]) -> FloatArray:
+        """Relative ones."""
+        rows, duration_s, speed_hz = _columns(samples)
+        work_s = (self.batch_cycles + rows * self.row_cycles) / speed_hz
+        return np.asarray((self.overhead_s + work_s) / duration_s - 1.0)
+
+
+def _fitted(samples: Sequence[BatchSample]) -> _Fit:
+    """Least squares on relative errors; no constant below zero."""
     rows, duration_s, speed_hz = _columns(samples)
-    weighted = np.column_stack((1.0 / duration_s, rows / speed_hz / duration_s))
+    terms = np.column_stack((np.ones(len(samples)), 1.0 / speed_hz, rows / speed_hz))
+    weighted = terms / duration_s[:, None]
     # Columns of like size, since NNLS has an absolute tolerance.
     scale = weighted.max(axis=0)
     found, _ = nnls(weighted / scale, np.ones(len(samples)))
-    overhead_s, row_cycles = found / scale
-    return float(overhead_s), float(row_cycles)
-
-
-def _errors(samples: Sequence[BatchSample], overhead_s: float, row_cycles: float) -> FloatArray:
-    rows, duration_s, speed_hz = _columns(samples)
-    return np.asarray((overhead_s + rows * row_cycles / speed_hz) / duration_s - 1.0)
+    return _Fit(*map(float, found / scale))
 
 
 def _columns(samples: Sequence[BatchSample]) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -34,13 +34,13 @@ def calibrate(setting: Setting, begin: Callable[[str], None], on_step: StepSeen)
         with running(setting.cluster, folder, begin) as cluster:
             begin("sweep: the run to calibrate from")
             experiment = experiment_of("sweep", setting, cluster, folder / "sweep")
-            drive(experiment, folder / "sweep", begin, on_step)
+            drive(experiment, begin, on_step)
             found = calibrated(_records(folder / "sweep"), setting.trigger_interval_s)
             begin(f"{CHECKED_POLICY}: the run to predict")
             # Another seed, so that nothing is predicted that was seen.
             other = replace(setting, seed=setting.seed + 1)
             checked = experiment_of(CHECKED_POLICY, other, cluster, folder / "check")
-            outcome = drive(checked, folder / "check", begin, on_step)
+            outcome = drive(checked, begin, on_step)
             steps = outcome.run.row.steps
             records = [
                 record for record in _records(folder / "check") if record.at_s > outcome.begin_s
@@ -67,6 +67,7 @@ def calibration_rows(run: CalibrationRun) -> list[CalibrationRow]:
     calibration, traits = run.calibration, run.calibration.traits
     return [
         CalibrationRow("overhead of a batch", "s", traits.overhead_s),
+        CalibrationRow("work of a batch", "cycles", traits.batch_cycles),
         CalibrationRow("cost of a row", "cycles", traits.row_cycles),
         CalibrationRow("spread of a batch", "1", traits.overhead_cv),
         CalibrationRow("start-up of an executor", "s", traits.startup_s),

@@ -113,11 +113,15 @@ def compare(
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="foresight-hft-")))
         cluster = stack.enter_context(running(setting.cluster, folder, begin))
+        experiments = [
+            experiment_of(policy, setting, cluster, folder / policy) for policy in policies
+        ]
+        for experiment in experiments:
+            experiment.check()
         outcomes = []
-        for policy in policies:
-            begin(f"{policy}: starting, measured after {setting.warm_up_s:g} s")
-            experiment = experiment_of(policy, setting, cluster, folder / policy)
-            outcomes.append(drive(experiment, folder / policy, begin, on_step))
+        for experiment in experiments:
+            begin(f"{experiment.policy}: starting, measured after {setting.warm_up_s:g} s")
+            outcomes.append(drive(experiment, begin, on_step))
     sources = {outcome.power_source for outcome in outcomes}
     return Comparison(
         scenario="hft",
@@ -219,10 +223,9 @@ def experiment_of(policy: str, setting: Setting, cluster: _Cluster, folder: Path
     )
 
 
-def drive(
-    experiment: Experiment, folder: Path, begin: Callable[[str], None], on_step: StepSeen
-) -> Outcome:
+def drive(experiment: Experiment, begin: Callable[[str], None], on_step: StepSeen) -> Outcome:
     """Run one experiment in a driver process of its own."""
+    folder = Path(experiment.folder)
     folder.mkdir(parents=True)
     spec, log = folder / "experiment.json", folder / "driver.log"
     spec.write_bytes(msgspec.json.encode(experiment))

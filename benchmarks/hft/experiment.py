@@ -24,7 +24,7 @@ from benchmarks.hft.source import QuotesDataSource
 from benchmarks.hft.stages import WORKER_MODULES
 from benchmarks.hft.sweep import SweepPolicy
 from benchmarks.results import Run
-from mpc.values import PowerSource
+from mpc.values import FloatArray, PowerSource
 from runtime.config import Config, load_config
 from runtime.control.assembly import PolicyFactory
 from runtime.control.journal import StepRecord
@@ -37,7 +37,9 @@ LEARNING_S = 150.0
 and executors that it asks for take time to come."""
 SWEEP = "sweep"
 """The policy of a calibration; it is none that a configuration could name."""
-SWEEP_DWELL_S = 20.0
+SWEEP_DWELL_TRIGGERS = 2.0
+"""A calibration stays so many trigger intervals, so that one batch at least is all of one
+configuration."""
 DRAIN_S = 20.0
 """What was due in the measured time may still be predicted so long after it."""
 
@@ -81,6 +83,10 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
             ],
         )
 
+    def check(self) -> None:
+        """`ConfigError` for a mistake that would otherwise be told by the driver, much later."""
+        _ = self.config
+
 
 class Outcome(msgspec.Struct, frozen=True):
     """What a driver hands back."""
@@ -91,22 +97,25 @@ class Outcome(msgspec.Struct, frozen=True):
     """Wall time at which measuring began."""
 
 
-class _Collected:
-    """A sink that keeps when predictions were due and when they were there."""
+class Collected:
+    """The last sink: keeps when predictions were due, and when a consumer could read them.
 
-    def __init__(self) -> None:
-        self._batches: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+    That is a second or two after the fit itself (`completed_us`), and it is what the sensor, and
+    with it every policy, goes by: a batch's predictions come all at once.
+    """
+
+    def __init__(self, clock_s: Callable[[], float] = time.time) -> None:
+        self._clock_s = clock_s
+        self._batches: dict[int, tuple[FloatArray, FloatArray]] = {}
 
     def write(self, batch_id: int, results: pa.Table) -> None:
-        self._batches[batch_id] = (
-            results.column("due_us").to_numpy(),
-            results.column("completed_us").to_numpy(),
-        )
+        due_s = results.column("due_us").to_numpy() / 1e6
+        self._batches[batch_id] = (due_s, np.full(len(due_s), self._clock_s()))
 
     def predictions(self) -> Predictions:
         batches = list(self._batches.values()) or [(np.empty(0), np.empty(0))]
-        due_us, completed_us = (np.concatenate(parts) for parts in zip(*batches, strict=True))
-        return Predictions(due_us / 1e6, completed_us / 1e6)
+        due_s, there_s = (np.concatenate(parts) for parts in zip(*batches, strict=True))
+        return Predictions(due_s, there_s)
 
 
 def run_experiment(
@@ -125,7 +134,7 @@ def run_experiment(
         epoch_s = int(time.time()) + 5
         replay = msgspec.structs.replace(experiment.replay, epoch_us=epoch_s * 1_000_000)
         quotes = spark.readStream.format("quotes").options(**replay.options()).load()
-        collected = _Collected()
+        collected = Collected()
         placement = Placement(config.executors.max, experiment.placement)
         query = build_query(
             spark,
@@ -203,14 +212,15 @@ def _session(experiment: Experiment, config: Config) -> SparkSession:
 def _policy_factory(experiment: Experiment) -> PolicyFactory | None:
     if experiment.policy != SWEEP:
         return None
-    return lambda space, _dead_time_s: SweepPolicy(space, SWEEP_DWELL_S)
+    dwell_s = SWEEP_DWELL_TRIGGERS * experiment.trigger_interval_s
+    return lambda space, _dead_time_s: SweepPolicy(space, dwell_s)
 
 
 def _sleep_until(wall_s: float) -> None:
     time.sleep(max(0.0, wall_s - time.time()))
 
 
-def _sleep_until_predicted(collected: _Collected, end_s: float) -> None:
+def _sleep_until_predicted(collected: Collected, end_s: float) -> None:
     """Until a quote that was due after the end was predicted, or patience ends."""
     while time.time() < end_s + DRAIN_S:
         due_s = collected.predictions().due_s

@@ -9,6 +9,7 @@ import numpy as np
 
 from benchmarks.comparison import configuration_distance
 from benchmarks.results import Row, Run, Series
+from forecasting.sparse import where_they_belong, without_gaps
 from mpc.values import FloatArray
 from runtime.config import Config
 from runtime.control.journal import StepRecord
@@ -19,7 +20,7 @@ class Predictions:
     """Wall times of all predictions of a run: when the last quote was due, when it was there."""
 
     due_s: FloatArray
-    completed_s: FloatArray
+    there_s: FloatArray
 
 
 def outcome(
@@ -81,8 +82,8 @@ def outcome(
         decision_ms_p99=float(np.percentile(took_ms, 99)),
     )
     series = Series(
-        arrivals_per_s=tuple(record.measurement.arrivals_per_s or 0.0 for record in records),
-        expected_per_s=tuple(_expected(record) for record in records),
+        arrivals_per_s=_arrivals_by_step(records, step_s),
+        expected_per_s=(None, *(_expected(record) for record in records[:-1])),
         executors=tuple(configuration.executors for configuration in observed),
         frequency_khz=tuple(configuration.frequency_khz for configuration in observed),
         latency_s=tuple(latency_s),
@@ -98,7 +99,7 @@ def _latency_by_step(
     before = span - 1
     number = np.floor((predictions.due_s - begin_s) / step_s).astype(np.int64) + before
     within = (number >= 0) & (number < before + count)
-    latency_s = (predictions.completed_s - predictions.due_s)[within]
+    latency_s = (predictions.there_s - predictions.due_s)[within]
     sums = np.bincount(number[within], weights=latency_s, minlength=before + count)
     counts = np.bincount(number[within], minlength=before + count)
     means = np.convolve(sums, np.ones(span), "valid") / np.maximum(
@@ -107,9 +108,19 @@ def _latency_by_step(
     return [float(mean) if own else None for mean, own in zip(means, counts[before:], strict=True)]
 
 
+def _arrivals_by_step(records: Sequence[StepRecord], step_s: float) -> tuple[float, ...]:
+    """What arrived in each step; batches tell their mean, and later."""
+    measured = [record.measurement for record in records]
+    told = where_they_belong(
+        [each.arrivals_per_s for each in measured],
+        [each.arrivals_age_steps(step_s) for each in measured],
+    )
+    return tuple(without_gaps(told, len(records)).tolist())
+
+
 def _latencies(predictions: Predictions, begin_s: float, end_s: float) -> FloatArray:
     within = (predictions.due_s >= begin_s) & (predictions.due_s < end_s)
-    return np.asarray((predictions.completed_s - predictions.due_s)[within])
+    return np.asarray((predictions.there_s - predictions.due_s)[within])
 
 
 def _percentile(values: FloatArray, percent: float) -> float:
@@ -117,5 +128,6 @@ def _percentile(values: FloatArray, percent: float) -> float:
 
 
 def _expected(record: StepRecord) -> float | None:
+    """Of the step after it."""
     expected = record.decision.expected_arrivals_per_s
     return None if expected is None else float(expected[0])

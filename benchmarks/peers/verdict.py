@@ -25,14 +25,6 @@ class Verdict:
     energy_saved: float | None
     """Against that one; negative when foresight takes more."""
 
-    @property
-    def keeps_target_best(self) -> bool:
-        return self.over_target <= self.best_peer_over_target
-
-    @property
-    def cheapest(self) -> bool:
-        return self.energy_saved is None or self.energy_saved > 0
-
     def told(self) -> str:
         first = (
             f"foresight was over target in {self.over_target:.2%} of the steps, the best peer "

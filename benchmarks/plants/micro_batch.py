@@ -33,6 +33,9 @@ class MicroBatchTraits:
     startup_s: float = 10.0
     startup_cv: float = 0.3
     losses_per_executor_hour: float = 0.0
+    batch_cycles: float = 0.0
+    """Work of every batch whatever its rows, which executors share: starting tasks and their Python
+    workers, reading and writing state. The overhead is the driver's and waits for nobody."""
 
     def __post_init__(self) -> None:
         if not (self.overhead_s > 0 and self.row_cycles > 0 and self.startup_s >= 0):
@@ -46,8 +49,10 @@ class MicroBatchTraits:
                 f"{self.trigger_interval_s}"
             )
         spreads = (self.overhead_cv, self.row_cycles_cv, self.startup_cv)
-        if min(*spreads, self.losses_per_executor_hour) < 0:
-            raise ValueError(f"variations and losses must not be negative, got {self}")
+        if min(*spreads, self.losses_per_executor_hour, self.batch_cycles) < 0:
+            raise ValueError(
+                f"variations, losses and batch_cycles must not be negative, got {self}"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +247,8 @@ class MicroBatchPlant:
             # A multiple of the interval, divided by it, may round to just below a whole number.
             passed = math.floor(self._now_s / traits.trigger_interval_s + 1e-9)
             self._next_trigger_s = (passed + 1) * traits.trigger_interval_s
-        cycles = self._mean_cycles(rows) * positive_noise(self._generator, traits.row_cycles_cv)
+        mean_cycles = traits.batch_cycles + self._mean_cycles(rows)
+        cycles = mean_cycles * positive_noise(self._generator, traits.row_cycles_cv)
         return _RunningBatch(
             started_s=self._now_s,
             rows=rows,
@@ -256,6 +262,7 @@ class MicroBatchPlant:
         return self._queue.take(self._now_s)
 
     def _mean_cycles(self, rows: TakenRows) -> float:
+        """Of the rows alone."""
         return rows.rows * self._traits.row_cycles
 
     def _finish(self, batch: _RunningBatch) -> None:

@@ -186,14 +186,12 @@ def _path(
 
 
 def _area(values: Sequence[float | None], axes: _Axes, frame: Frame) -> Markup:
-    filled = [0.0 if value is None or not math.isfinite(value) else value for value in values]
-    path = _path(filled, axes, frame, stepped=False)
-    if not path:
-        return Markup("")
-    right = axes.x((len(filled) - 0.5) * axes.step_x)
-    left = axes.x(0.5 * axes.step_x)
-    closed = f"{path}L{right:.1f} {frame.y_end:.1f}L{left:.1f} {frame.y_end:.1f}Z"
-    return element("path", d=closed, class_="area")
+    """Down to the axis on both sides of every gap."""
+    closed = []
+    for run in _path(values, axes, frame, stepped=False).split("M")[1:]:
+        left, right = (point.split()[0] for point in (run.split("L")[0], run.split("L")[-1]))
+        closed.append(f"M{run}L{right} {frame.y_end:.1f}L{left} {frame.y_end:.1f}Z")
+    return element("path", d="".join(closed), class_="area") if closed else Markup("")
 
 
 def thinned(values: Sequence[float | None], columns: int) -> list[tuple[int, float | None]]:

@@ -24,7 +24,7 @@ def word_counts(lines: DataFrame) -> DataFrame:
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--lines", help="folder of text files that all hosts see (default: own)")
-    parser.add_argument("--peak", type=int, default=40_000, help="lines/s it writes at most")
+    parser.add_argument("--peak", type=int, default=100_000, help="lines/s it writes at most")
     parser.add_argument("--period", type=float, default=120.0, help="seconds of its wave")
     parser.add_argument("--duration", type=float, help="end after so many seconds")
     return parser.parse_args()

@@ -18,6 +18,7 @@ import numpy as np
 from scipy.special import expit
 
 from energy.power import PowerModel
+from mpc.batch_rhythm import BatchRhythm
 from mpc.horizon.problem import Backlog, Constraints, HorizonProblem, QosCurve
 from mpc.horizon.search import solve, warm_up
 from mpc.horizon.trajectory import cost_terms
@@ -116,10 +117,7 @@ class ForesightPolicy:
         self._routing = SteadyRouting()
         self._items_in_system = 0.0
         self._arrivals_per_s = 0.0
-        self._silent_s = 0.0
-        """How long no arrivals have been told."""
-        self._period_s = 0.0
-        """How far apart batches begin, by the last of them."""
+        self._rhythm = BatchRhythm(parameters.step_s)
         self._foreseen_per_s = inf
         """The highest rate that the scenarios had for the step that is measured next."""
         self._dead_time_steps = ceil(parameters.dead_time_s / parameters.step_s)
@@ -165,7 +163,7 @@ class ForesightPolicy:
         elif target == current:
             if keeping is None:
                 reason = "the current configuration is the best start of the plan"
-        elif self._overdue and self._uses_less(target, current):
+        elif self._rhythm.overdue and self._uses_less(target, current):
             target = current
             reason = "no fresh measurement: nothing is scaled in"
             held = "the cheapest plan, but nothing is scaled in without a fresh measurement"
@@ -219,27 +217,20 @@ class ForesightPolicy:
         excess_s = self._latency.cold_excess_s
         if excess_s <= COLD_SHARE * parameters.target_latency_s:
             return 0.0
-        return parameters.latency_weight * (self._period_s + excess_s) / parameters.step_s
-
-    @property
-    def _overdue(self) -> bool:
-        """Whether arrivals should have been told by now: batches tell them one period apart."""
-        return self._silent_s > 2.0 * self._period_s
+        # Of warm executors, as a cold batch's own length has the excess in it already.
+        late_s = self._rhythm.warm_period_s + excess_s
+        return parameters.latency_weight * late_s / parameters.step_s
 
     def _learn(self, measurement: Measurement) -> float:
         """Update every estimate; returns the items beyond those a healthy system holds."""
         step_s = self._parameters.step_s
-        durations_s = [sample.duration_s for sample in measurement.batches]
-        if durations_s:
-            self._period_s = max(*durations_s, measurement.trigger_interval_s or 0.0)
-        self._silent_s += step_s
+        self._rhythm.observe(measurement)
         if measurement.arrivals_per_s is not None:
             self._arrivals_per_s = measurement.arrivals_per_s
-            self._silent_s = 0.0
         # Of the last rate that is known: in a gap rows in flight are no backlog.
         healthy_items = self._arrivals_per_s * self._parameters.target_latency_s
         had_backlog = self._items_in_system > 2.0 * healthy_items
-        age_steps = round(measurement.arrivals_age_s / step_s)
+        age_steps = measurement.arrivals_age_steps(step_s)
         self._forecaster.update(measurement.arrivals_per_s, age_steps)
         if measurement.arrivals_per_s is not None and measurement.completions_per_s is not None:
             growth = (measurement.arrivals_per_s - measurement.completions_per_s) * step_s
@@ -272,7 +263,7 @@ class ForesightPolicy:
         A batch works on the rows of one period before it, so a falling rate is felt that much
         later.
         """
-        before = round(self._period_s / self._parameters.step_s) - 1
+        before = round(self._rhythm.period_s / self._parameters.step_s) - 1
         if before < 1:
             return scenarios
         count, horizon = scenarios.shape

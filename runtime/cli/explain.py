@@ -108,6 +108,8 @@ def _measured(found: "Explanation") -> list[str]:
         lines.append("no fresh measurement of the arrivals")
     else:
         words = f"{number(measured.arrivals_per_s)} items/s arrived"
+        if measured.arrivals_age_s > 0:
+            words += f" {seconds(measured.arrivals_age_s)} before"
         if measured.completions_per_s is not None:
             words += f", {number(measured.completions_per_s)} items/s were finished"
         if measured.backlog_items is not None:
@@ -140,7 +142,7 @@ def _expected(found: "Explanation") -> list[str]:
     arrived = found.measured.arrivals_per_s
     if found.expected_before_per_s is not None and arrived is not None:
         lines.append(
-            f"the decision before had expected {number(found.expected_before_per_s)} items/s, "
+            f"one step before, {number(found.expected_before_per_s)} items/s were expected, "
             f"{number(arrived)} came"
         )
     for each in found.expected:

@@ -45,7 +45,9 @@ class Agents(Struct, frozen=True, forbid_unknown_fields=True):
             description="One agent a worker host. HOST is the host's name in Spark, if the URL "
             "has another: HOST=https://10.0.0.11:9797 or HOST=unix:/run/foresight/agent.sock. "
             "Plain http is for agents on loopback.",
-            extra={"kind": "a list of at most 1000 texts [HOST=]https://NAME:PORT"},
+            extra={
+                "kind": "a list of at most 1000 texts [HOST=]https://NAME:PORT or [HOST=]unix:PATH"
+            },
         ),
     ] = ()
     authority: (

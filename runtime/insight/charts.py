@@ -2,15 +2,19 @@
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from typing import TypeVar
 
 from benchmarks.report.markup import Markup, element, join
 from benchmarks.report.panel import Line, Panel
 from benchmarks.report.text import latency_unit
 from benchmarks.report.timeline import figure, read_out
+from forecasting.sparse import bridged, where_they_belong
+from mpc.values import Configuration
 from runtime.control.journal import StepRecord
 from runtime.insight.journals import RecordedRun
 from runtime.insight.summary import powers, step_of, target_of
 
+Value = TypeVar("Value")
 Values = tuple[float | None, ...]
 COLOURS = ("blue", "vermillion")
 
@@ -32,7 +36,9 @@ def charts(runs: Sequence[RecordedRun], names: Sequence[str]) -> Markup:
     return join([*([legend] if len(runs) > 1 else []), *figures, data])
 
 
-def by_step(records: Sequence[StepRecord], value: Callable[[StepRecord], float | None]) -> Values:
+def by_step(
+    records: Sequence[StepRecord], value: Callable[[StepRecord], Value | None]
+) -> tuple[Value | None, ...]:
     """One value a step, None for steps that nobody measured."""
     steps = [record.measurement.step for record in records]
     rising = all(low < high for low, high in pairwise(steps))
@@ -44,7 +50,7 @@ def by_step(records: Sequence[StepRecord], value: Callable[[StepRecord], float |
 
 def _one(run: RecordedRun) -> list[Panel]:
     records = run.records
-    arrived = by_step(records, lambda r: r.measurement.arrivals_per_s)
+    arrived = _arrived(run)
     lines = (
         Line("came", "quiet", arrived),
         Line("expected", "blue", _expected(records), strong=True),
@@ -54,7 +60,7 @@ def _one(run: RecordedRun) -> list[Panel]:
         Panel(
             "arrivals", "Arrivals", "items per second", "measured", lines, arrived, from_zero=True
         ),
-        _latency(run, [Line("latency", ran, by_step(records, _latency_value(run)), True)]),
+        _latency(run, [Line("latency", ran, _latencies(run, run), True)]),
         Panel(
             "executors",
             "Executors",
@@ -97,32 +103,31 @@ def _one(run: RecordedRun) -> list[Panel]:
 
 
 def _two(runs: Sequence[RecordedRun], names: Sequence[str]) -> list[Panel]:
-    def lines(value: Callable[[StepRecord], float | None]) -> tuple[Line, ...]:
+    def lines(values: Callable[[RecordedRun], Values]) -> tuple[Line, ...]:
         return tuple(
-            Line(name, colour, by_step(run.records, value))
+            Line(name, colour, values(run))
             for run, name, colour in zip(runs, names, COLOURS, strict=True)
         )
 
-    latency = [
-        Line(name, colour, by_step(run.records, _latency_value(runs[0])))
-        for run, name, colour in zip(runs, names, COLOURS, strict=True)
-    ]
+    def observed(value: Callable[[Configuration], float]) -> tuple[Line, ...]:
+        return lines(lambda run: by_step(run.records, lambda r: value(r.measurement.observed)))
+
     return [
         Panel(
             "arrivals",
             "Arrivals",
             "items per second",
             "measured",
-            lines(lambda r: r.measurement.arrivals_per_s),
+            lines(_arrived),
             from_zero=True,
         ),
-        _latency(runs[0], latency),
+        _latency(runs[0], lines(lambda run: _latencies(run, runs[0]))),
         Panel(
             "executors",
             "Executors",
             "running",
             "measured",
-            lines(lambda r: r.measurement.observed.executors),
+            observed(lambda place: place.executors),
             stepped=True,
             from_zero=True,
         ),
@@ -131,7 +136,7 @@ def _two(runs: Sequence[RecordedRun], names: Sequence[str]) -> list[Panel]:
             "Frequency",
             "GHz",
             "measured",
-            lines(lambda r: r.measurement.observed.frequency_khz / 1e6),
+            observed(lambda place: place.frequency_khz / 1e6),
             stepped=True,
         ),
         *_power(runs, names),
@@ -154,15 +159,21 @@ def _latency(run: RecordedRun, lines: Sequence[Line]) -> Panel:
     )
 
 
-def _latency_value(run: RecordedRun) -> Callable[[StepRecord], float | None]:
-    target_s = target_of(run.start(run.records[-1]))
+def _latencies(run: RecordedRun, shown: RecordedRun) -> Values:
+    """In the unit that suits the target of the run that is shown first."""
+    target_s = target_of(shown.start(shown.records[-1]))
     _, per_s = latency_unit(1.0 if target_s is None else target_s)
+    latency_s = by_step(run.records, lambda r: r.measurement.latency_s)
+    told = where_they_belong(latency_s, [0] * len(latency_s))
+    return bridged({step: value * per_s for step, value in told.items()}, len(latency_s))
 
-    def value(record: StepRecord) -> float | None:
-        latency_s = record.measurement.latency_s
-        return None if latency_s is None else latency_s * per_s
 
-    return value
+def _arrived(run: RecordedRun) -> Values:
+    """In the steps they came in, which is not where batches tell them."""
+    step_s = step_of(run.start(run.records[-1]))
+    per_s = by_step(run.records, lambda r: r.measurement.arrivals_per_s)
+    age_steps = by_step(run.records, lambda r: r.measurement.arrivals_age_steps(step_s))
+    return bridged(where_they_belong(per_s, age_steps), len(per_s))
 
 
 def _power(runs: Sequence[RecordedRun], names: Sequence[str]) -> list[Panel]:
@@ -194,8 +205,11 @@ def _expected(records: Sequence[StepRecord]) -> Values:
 def _remark(panel: Panel) -> str:
     match panel.key:
         case "arrivals" if panel.background is not None:
-            return "The line is what had been expected one step before."
+            return (
+                "The line is what had been expected one step before. Means over a batch stand in "
+                "the middle of the time they were counted over."
+            )
         case "latency":
-            return "A gap is a step without a measurement."
+            return "Straight from result to result; a gap is much longer than they usually take."
         case _:
             return ""

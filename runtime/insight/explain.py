@@ -7,10 +7,12 @@ is left out. Policies that plan nothing have no costs to tell.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from forecasting.sparse import bridged, where_they_belong
 from mpc.values import Alternative, Configuration, CostTerms, Measurement
 from runtime.control.journal import StepRecord
 from runtime.control.starts import Start
 from runtime.insight.limits import active_limits
+from runtime.insight.summary import step_of
 from runtime.insight.words import events_in_words, why
 
 
@@ -51,7 +53,7 @@ class Explanation:
     measured: Measurement
     target_latency_s: float | None
     expected_before_per_s: float | None
-    """What the decision before had expected for the step that was measured."""
+    """For the step that the measured arrivals belong to, by the decision before it."""
     expected: tuple[Expected, ...]
     weighed: tuple[Weighed, ...]
     limits: tuple[str, ...]
@@ -75,7 +77,7 @@ def explanation(records: Sequence[StepRecord], position: int, start: Start | Non
     """Of one record; the others tell what came before and after it."""
     record = records[position]
     decision = record.decision
-    before = records[position - 1] if position > 0 else None
+    step_s = step_of(start)
     plan = () if decision.plan is None else decision.plan.trajectory
     later = _follow(records, position, max(len(plan), 1))
     return Explanation(
@@ -85,8 +87,8 @@ def explanation(records: Sequence[StepRecord], position: int, start: Start | Non
         why=why(record),
         measured=record.measurement,
         target_latency_s=None if start is None else start.config.slo.latency_ms / 1e3,
-        expected_before_per_s=_first_expected(before, record),
-        expected=_expected(record, _follow(records, position, _horizon(record))),
+        expected_before_per_s=_expected_before(records, position, step_s),
+        expected=_expected(record, _follow(records, position, len(records)), step_s),
         weighed=_weighed(record),
         limits=active_limits(record, start),
         plan=plan,
@@ -101,11 +103,6 @@ def explanation(records: Sequence[StepRecord], position: int, start: Start | Non
     )
 
 
-def _horizon(record: StepRecord) -> int:
-    expected = record.decision.expected_arrivals_per_s
-    return 0 if expected is None else len(expected)
-
-
 def _follow(records: Sequence[StepRecord], position: int, count: int) -> list[StepRecord]:
     """The next records, as long as no step is missing between them."""
     found: list[StepRecord] = []
@@ -118,22 +115,34 @@ def _follow(records: Sequence[StepRecord], position: int, count: int) -> list[St
     return found
 
 
-def _first_expected(before: StepRecord | None, record: StepRecord) -> float | None:
-    if before is None or before.measurement.step != record.measurement.step - 1:
+def _expected_before(records: Sequence[StepRecord], position: int, step_s: float) -> float | None:
+    measured = records[position].measurement
+    steps_ago = measured.arrivals_age_steps(step_s) + 1
+    if steps_ago > position:
         return None
+    before = records[position - steps_ago]
     expected = before.decision.expected_arrivals_per_s
-    return None if expected is None or not len(expected) else float(expected[0])
+    if before.measurement.step != measured.step - steps_ago or expected is None:
+        return None
+    return float(expected[0]) if len(expected) else None
 
 
-def _expected(record: StepRecord, later: Sequence[StepRecord]) -> tuple[Expected, ...]:
+def _expected(
+    record: StepRecord, later: Sequence[StepRecord], step_s: float
+) -> tuple[Expected, ...]:
+    """Beside what came in those steps, which batches tell later."""
     expected = record.decision.expected_arrivals_per_s
     if expected is None:
         return ()
-    came = [follower.measurement.arrivals_per_s for follower in later]
-    came += [None] * (len(expected) - len(came))
+    measured = [follower.measurement for follower in later]
+    told = where_they_belong(
+        [each.arrivals_per_s for each in measured],
+        [each.arrivals_age_steps(step_s) for each in measured],
+    )
+    came = bridged(told, max(len(expected), len(measured)))
     return tuple(
         Expected(ahead, float(rate), arrived)
-        for ahead, (rate, arrived) in enumerate(zip(expected, came, strict=True), start=1)
+        for ahead, (rate, arrived) in enumerate(zip(expected, came, strict=False), start=1)
     )
 
 

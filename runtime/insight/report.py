@@ -132,7 +132,7 @@ _ROWS = (
     ("frequency_changes", "of the frequency", "", 0),
     ("mean_arrivals_per_s", "Arrivals, mean", "items/s", 0),
     ("forecast_error", "Forecast error", "share of the mean rate, one step ahead", 3),
-    ("stale_steps", "Stale", "steps without a fresh measurement", 0),
+    ("stale_steps", "Stale", "steps in which arrivals were overdue", 0),
     ("took_p99_s", "Control, 99th percentile", "s, from when a step is due until applied", 4),
 )
 

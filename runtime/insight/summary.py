@@ -7,6 +7,8 @@ from itertools import groupby, pairwise
 
 import numpy as np
 
+from mpc.batch_rhythm import BatchRhythm
+from mpc.values import Measurement
 from runtime.build import live_power
 from runtime.control.journal import StepRecord
 from runtime.control.starts import Start
@@ -29,6 +31,7 @@ class RunSummary:
     latency_p95_s: float | None
     latency_p99_s: float | None
     stale_steps: int
+    """Arrivals had not been told for much longer than batches take."""
     forecast_error: float | None
     """Mean absolute error one step ahead, as a share of the mean rate."""
     mean_arrivals_per_s: float | None
@@ -45,7 +48,7 @@ class RunSummary:
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Steps in a row above the target."""
+    """Steps in a row above the target; those without a result are passed over."""
 
     first: StepRecord
     steps: int
@@ -74,8 +77,8 @@ def summary(run: RecordedRun) -> RunSummary:
         latency_mean_s=_mean(latency_s),
         latency_p95_s=_percentile(latency_s, 95),
         latency_p99_s=_percentile(latency_s, 99),
-        stale_steps=sum(m.arrivals_per_s is None for m in measured),
-        forecast_error=_forecast_error(records),
+        stale_steps=_stale_steps(measured, step_s),
+        forecast_error=_forecast_error(records, step_s),
         mean_arrivals_per_s=_mean(rates),
         mean_power_w=mean_w,
         energy_j=None if mean_w is None else mean_w * step_s * len(records),
@@ -114,17 +117,17 @@ def powers(records: Sequence[StepRecord], start: Start | None) -> tuple[list[flo
 
 def violations(records: Sequence[StepRecord], target_s: float) -> list[Stretch]:
     """Longest first."""
-
-    def broken(record: StepRecord) -> bool:
-        latency_s = record.measurement.latency_s
-        return latency_s is not None and latency_s > target_s
-
+    judged = [
+        (record, latency_s)
+        for record in records
+        if (latency_s := record.measurement.latency_s) is not None
+    ]
     stretches = []
-    for is_broken, same in groupby(records, key=broken):
+    for is_broken, same in groupby(judged, key=lambda each: each[1] > target_s):
         if is_broken:
             steps = list(same)
-            worst = max(record.measurement.latency_s or 0.0 for record in steps)
-            stretches.append(Stretch(steps[0], len(steps), worst))
+            worst = max(latency_s for _, latency_s in steps)
+            stretches.append(Stretch(steps[0][0], len(steps), worst))
     return sorted(stretches, key=lambda stretch: (-stretch.steps, stretch.first.at_s))
 
 
@@ -148,13 +151,30 @@ def _without_figures(limit: str) -> str:
     return limit.removeprefix("guard: ").split(":")[0]
 
 
-def _forecast_error(records: Sequence[StepRecord]) -> float | None:
+def _stale_steps(measured: Sequence[Measurement], step_s: float) -> int:
+    """As the policy `foresight` reckons what is overdue."""
+    rhythm, stale = BatchRhythm(step_s), 0
+    for each in measured:
+        rhythm.observe(each)
+        stale += rhythm.overdue
+    return stale
+
+
+def _forecast_error(records: Sequence[StepRecord], step_s: float) -> float | None:
+    """Of every rate that was told, against what was expected for the step it belongs to."""
     pairs = []
-    for before, after in pairwise(records):
-        expected, came = before.decision.expected_arrivals_per_s, after.measurement.arrivals_per_s
-        follows = after.measurement.step == before.measurement.step + 1
-        if expected is not None and len(expected) and came is not None and follows:
-            pairs.append((float(expected[0]), came))
+    expected_per_s: dict[int, float] = {}
+    last = -1
+    for record in records:
+        measured, expected = record.measurement, record.decision.expected_arrivals_per_s
+        if measured.step <= last:
+            expected_per_s.clear()  # numbered anew
+        last, came = measured.step, measured.arrivals_per_s
+        before = expected_per_s.get(measured.step - measured.arrivals_age_steps(step_s))
+        if before is not None and came is not None:
+            pairs.append((before, came))
+        if expected is not None and len(expected):
+            expected_per_s[measured.step + 1] = float(expected[0])
     if not pairs or not sum(came for _, came in pairs):
         return None
     return sum(abs(expected - came) for expected, came in pairs) / sum(came for _, came in pairs)

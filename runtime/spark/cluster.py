@@ -159,12 +159,6 @@ class LocalCluster:
             self.stop()
             raise
 
-    def restart_worker(self, name: str) -> None:
-        """Bring back the Worker of a host that has ended; returns when it is registered."""
-        self._workers.pop(name).wait()
-        host = next(host for host in self.hosts if host.name == name)
-        self._await(self._launch_worker(host), lambda text: _REGISTERED in text)
-
     def stop(self) -> None:
         """Idempotent. Workers first: they end their executors."""
         daemons = tuple(self._daemons())

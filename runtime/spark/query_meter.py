@@ -58,6 +58,8 @@ class QueryMeter:
         self._last: BatchProgress | None = None
         self._last_duration_s = 0.0
         self._alive_s = now_s
+        self._opened = False
+        """Whether a batch with rows has ended."""
         self._arrivals = _Rate(SHORTEST_SPAN_STEPS * step_s)
         self._completions = _Rate(SHORTEST_SPAN_STEPS * step_s)
         self._row_counts: dict[int, RowCount] = {}
@@ -74,6 +76,7 @@ class QueryMeter:
         self._arrivals.restart(progress.started_s)
         self._completions.restart(progress.finished_s)
         self._last, self._last_duration_s = progress, progress.duration_s
+        self._opened = True
 
     def unreadable(self) -> QueryReading:
         return QueryReading(self._query, "stale")
@@ -83,8 +86,11 @@ class QueryMeter:
     ) -> QueryReading:
         """One step. `wall_s` is on the clock of the progress, seconds since 1970."""
         latency = _LatencySum()
+        batches = []
         for progress in new:
             self._count(progress, latency)
+            if progress.ran:
+                batches.append(self._times(progress))
         # A query that is still being set up looks idle.
         idle = status.idle and self._last is not None
         activity = self._activity(bool(new), idle, status.in_trigger, now_s)
@@ -100,7 +106,6 @@ class QueryMeter:
                 # Since that trigger looked at the source more rows have come, at that rate.
                 since_s = max(wall_s - new[-1].started_s, 0.0)
                 backlog_rows = (self._waiting_rows or 0.0) + arrivals_per_s * since_s
-        ran = [progress for progress in new if progress.ran]
         return QueryReading(
             query=self._query,
             activity=activity,
@@ -115,11 +120,12 @@ class QueryMeter:
             latency_s=latency.mean_s,
             longest_latency_s=latency.longest_s,
             latency_kind=latency.kind,
-            batches=tuple(
-                BatchTimes(progress.rows, progress.started_s, progress.duration_s)
-                for progress in ran
-            ),
+            batches=tuple(batches),
         )
+
+    def _times(self, progress: BatchProgress) -> BatchTimes:
+        opens, self._opened = not self._opened, self._opened or progress.rows > 0
+        return BatchTimes(progress.rows, progress.started_s, progress.duration_s, opens)
 
     def _activity(self, news: bool, idle: bool, in_trigger: bool, now_s: float) -> Activity:
         # Between two triggers the query's thread lives, however long the interval or the silence:

@@ -37,6 +37,8 @@ class BatchTimes:
     rows: int
     started_s: float
     duration_s: float
+    opens: bool = False
+    """The run had no rows before it: code is loaded and compiled that later batches find ready."""
 
     @property
     def finished_s(self) -> float:

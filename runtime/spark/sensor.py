@@ -119,7 +119,8 @@ class SparkSensor:
                     self._log.during(batch.started_s, batch.finished_s),
                     # An executor that came during the batch before runs its first tasks in this
                     # one; the one before is taken to have been as long.
-                    cold=self._log.grew(batch.started_s - batch.duration_s, batch.finished_s),
+                    cold=batch.opens
+                    or self._log.grew(batch.started_s - batch.duration_s, batch.finished_s),
                 )
                 for batch in batches
             ),

@@ -1,12 +1,14 @@
 """Which of the finalists to recommend, and whether the choice would have held on other data.
 
-Without a bound on violations a recommendation must be at least as good as the present configuration
-in every fold, in violations and in energy, and not come closer to the target. With one it must keep
-the bound in every fold with the least energy.
+Without a bound on violations a recommendation must have no more violations and no more energy than
+the present configuration, and not come closer to the target; in every single fold no more energy,
+and violations within what chance makes of such counts. With a bound it must keep that in every fold
+with the least energy.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import sqrt
 
 from runtime.tuning.outcome import Outcome, summed
 from runtime.tuning.search import Candidate
@@ -15,7 +17,7 @@ from runtime.tuning.trace import Block
 VIOLATION_PRICE = 10.0
 """A tenth of a percent more violations is worth one percent of the energy."""
 STRAIN_PRICE = 2.0
-"""Half a percent more windows close to the target, too: they announce violations elsewhere."""
+"""Half a percent more windows close to the target, too: elsewhere they are violations."""
 EXCESS_PRICE = 3.0
 """More energy than now counts so many times more, where it is no way out."""
 LEAST_GAIN = 0.003
@@ -36,24 +38,16 @@ class Aim:
             excess = max(candidate.violation_share - self.max_violations, 0.0)
             return energy + VIOLATION_PRICE * excess
         violations = candidate.violation_share - present.violation_share
-        strain = max(candidate.strained_share - present.strained_share, 0.0)
+        strain = candidate.strained_share - present.strained_share
         excess = max(energy - 1.0, 0.0)
         return energy + EXCESS_PRICE * excess + VIOLATION_PRICE * violations + STRAIN_PRICE * strain
 
-    def caution(self, candidate: Outcome, present: Outcome) -> float:
-        """Orders those that may be recommended: distance from the target counts as much as energy,
-        because what was close here is over the target somewhere else."""
-        cost = self.cost(candidate, present)
-        if self.max_violations is not None:
-            return cost
-        relief = max(present.strained_share - candidate.strained_share, 0.0)
-        return cost - STRAIN_PRICE * relief
-
-    def keeps(self, candidate: Outcome, present: Outcome) -> bool:
-        """On one stretch of data."""
+    def keeps(self, candidate: Outcome, present: Outcome, slack: float = 0.0) -> bool:
+        """On one stretch of data, give or take `slack` violations."""
         if self.max_violations is not None:
             return candidate.violation_share <= self.max_violations
-        return candidate.violations <= present.violations and candidate.energy_j <= present.energy_j
+        fewer = candidate.violations <= present.violations + slack
+        return fewer and candidate.energy_j <= present.energy_j
 
     def unstrained(self, candidate: Outcome, present: Outcome) -> bool:
         """On all data: no closer to the target than now."""
@@ -82,7 +76,7 @@ def choose(
     folds = sorted({block.fold for block in blocks})
     held_back = _held_back(present, finalists, blocks, folds, aim)
     recommended = _best(present, finalists, blocks, folds, aim)
-    if recommended is not None and not aim.keeps(held_back.chosen, held_back.present):
+    if not _keeps_but_for_chance(held_back.chosen, held_back.present, aim):
         recommended = None  # chosen this way, configurations do not carry over
     return Choice(recommended, held_back, pareto((present, *finalists)))
 
@@ -118,13 +112,21 @@ def _best(
     found: list[tuple[float, int]] = []
     for index, candidate in enumerate(finalists):
         total = candidate.on(blocks, folds)
-        kept = all(
-            aim.keeps(candidate.on(blocks, (fold,)), present.on(blocks, (fold,))) for fold in folds
+        cost = aim.cost(total, now)
+        kept = aim.keeps(total, now) and all(
+            _keeps_but_for_chance(candidate.on(blocks, (fold,)), present.on(blocks, (fold,)), aim)
+            for fold in folds
         )
-        gains = aim.cost(total, now) <= aim.cost(now, now) - LEAST_GAIN
+        gains = cost <= aim.cost(now, now) - LEAST_GAIN
         if kept and gains and aim.unstrained(total, now):
-            found.append((aim.caution(total, now), index))
+            found.append((cost, index))
     return finalists[min(found)[1]] if found else None
+
+
+def _keeps_but_for_chance(candidate: Outcome, present: Outcome, aim: Aim) -> bool:
+    """Violations are few and come in bursts: one more, and one standard deviation of a count, say
+    nothing about the next day."""
+    return aim.keeps(candidate, present, slack=1.0 + sqrt(present.violations))
 
 
 def _held_back(

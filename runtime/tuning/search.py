@@ -2,7 +2,8 @@
 
 Pure: what a candidate achieves on a block comes from a function that is passed in. Candidates begin
 on the few blocks where the load changes most; the better ones go on to more blocks, joined by
-neighbours and by compromises with the present configuration; the best run on all of them.
+neighbours and by compromises with the present configuration; the best run on blocks that cover
+much more of the trace, because violations are rare and few blocks have next to none.
 """
 
 from collections.abc import Callable, Sequence
@@ -38,16 +39,23 @@ class SearchPlan:
     """In the second round: every other one of the present configuration, the rest of the
     survivors."""
     finalists: int = 6
+    proof_blocks_per_fold: int = 4
+    """What finalists run on: of twice the length, so eight hours of the trace at most."""
+
+    @property
+    def proof_block_s(self) -> float:
+        return 2.0 * self.block_s
 
     def evaluations(self) -> int:
         """Simulations at most."""
         second = 1 + self.survivors + self.neighbours + self.compromises
         final = 1 + self.finalists
         blocks = self.folds * self.blocks_per_fold
+        proofs = self.folds * self.proof_blocks_per_fold
         return (
             (1 + self.candidates) * min(self.first_blocks, blocks)
             + second * min(self.second_blocks, blocks)
-            + final * blocks
+            + final * proofs
         )
 
     @property
@@ -75,12 +83,13 @@ class Candidate:
 def search(
     space: KnobSpace,
     blocks: Sequence[Block],
+    proofs: Sequence[Block],
     plan: SearchPlan,
     evaluate: Evaluate,
     cost: Cost,
     random: np.random.Generator,
 ) -> tuple[Candidate, tuple[Candidate, ...]]:
-    """The present configuration and the finalists, best first, each on all blocks."""
+    """The present configuration and the finalists, best first, each on `proofs`."""
     base = space.around
     probes = space.probes()[: plan.candidates]
     drawn = [space.draw(random) for _ in range(plan.candidates - len(probes))]
@@ -91,7 +100,7 @@ def search(
     between = [space.towards(knobs, 0.5) for knobs in best[: plan.compromises]]
     second = _distinct([*best, *near, *between], {base})
     best = _ranked(base, second, blocks[: plan.second_blocks], evaluate, cost)[: plan.finalists]
-    outcomes = _evaluated([base, *best], blocks, evaluate)
+    outcomes = _evaluated([base, *best], proofs, evaluate)
     present, *rest = (
         Candidate(knobs, achieved) for knobs, achieved in zip([base, *best], outcomes, strict=True)
     )

@@ -77,9 +77,9 @@ def read_trace(path: Path, column: str | None, bin_s: float) -> Trace:
 
 
 def journaled_trace(records: Sequence[StepRecord], source: str) -> Trace:
-    """The arrivals that were measured, at their times; what was missed is bridged."""
+    """The arrivals that were measured, at the times they belong to; what was missed is bridged."""
     known = [
-        (record.at_s, record.measurement.arrivals_per_s)
+        (record.at_s - record.measurement.arrivals_age_s, record.measurement.arrivals_per_s)
         for record in records
         if record.measurement.arrivals_per_s is not None
     ]

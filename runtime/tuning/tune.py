@@ -29,6 +29,7 @@ class Tuning:
     present: Candidate
     choice: Choice
     blocks: tuple[Block, ...]
+    """What the present configuration and the finalists ran on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +68,13 @@ def tuned(simulations: Simulations, end_s: float, plan: SearchPlan, aim: Aim) ->
     blocks = hardest_first(
         task.trace, blocks_of(end_s, plan.folds, plan.blocks_per_fold, plan.block_s)
     )
+    proofs = blocks_of(end_s, plan.folds, plan.proof_blocks_per_fold, plan.proof_block_s)
     base = Knobs.of(task.config)
     dead_time_s = task.config.limits.dead_time_s
     space = KnobSpace(base, steps_for(task.trace.bin_s, base.step_s, dead_time_s), dead_time_s)
     random = np.random.default_rng(task.seed)
-    present, finalists = search(space, blocks, plan, simulations.evaluate, aim.cost, random)
-    return Tuning(present, choose(present, finalists, blocks, aim), blocks)
+    present, finalists = search(space, blocks, proofs, plan, simulations.evaluate, aim.cost, random)
+    return Tuning(present, choose(present, finalists, proofs, aim), proofs)
 
 
 def checked(simulations: Simulations, begin_s: float, candidates: Sequence[Knobs]) -> list[Outcome]:

@@ -15,6 +15,8 @@ LOW_QUANTILE, HIGH_QUANTILE = 0.1, 0.9
 FEWEST_ERRORS = 20
 _MOST_ERRORS = 200
 _MOST_STEPS = 60
+_MOST_LATE_STEPS = 600
+"""How long after a step what arrived in it may be told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,18 +33,25 @@ class ForecastErrors:
 
     def __init__(self) -> None:
         self._pending: dict[int, list[tuple[int, float]]] = {}
-        """Step: what was expected of it, and how many steps ahead."""
+        """Step: how many steps ahead, and what was expected of it; ascending."""
         self._errors: dict[int, deque[float]] = {}
         self._next: tuple[int, Expected] | None = None
+        self._last_step: int | None = None
 
-    def observe(self, record: StepRecord) -> Expected | None:
+    def observe(self, record: StepRecord, step_s: float) -> Expected | None:
         """Learn from a step; returns what was expected of it one step before."""
         step, arrived = record.measurement.step, record.measurement.arrivals_per_s
+        if self._last_step is not None and step <= self._last_step:
+            self._pending.clear()  # numbered anew
+        self._last_step = step
         if arrived is not None:
-            for ahead, expected_per_s in self._pending.get(step, ()):
+            belongs = step - record.measurement.arrivals_age_steps(step_s)
+            # Told twice, it is not compared twice.
+            for ahead, expected_per_s in self._pending.pop(belongs, ()):
                 errors = self._errors.setdefault(ahead, deque(maxlen=_MOST_ERRORS))
                 errors.append(arrived - expected_per_s)
-        self._pending = {later: kept for later, kept in self._pending.items() if later > step}
+        while self._pending and (oldest := next(iter(self._pending))) <= step - _MOST_LATE_STEPS:
+            del self._pending[oldest]
         due = self._next[1] if self._next is not None and self._next[0] == step else None
         self._next = None
         forecast = _forecast(record)

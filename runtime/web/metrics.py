@@ -1,6 +1,7 @@
 """What Prometheus reads of a controller, with units in the names.
 
-Counters begin with the process; gauges show the last step. What is not known has no sample.
+Counters begin with the process; gauges show the last step, or, of what is told only when a batch
+ends, the last that told it. What is not known has no sample.
 """
 
 from collections import Counter
@@ -19,7 +20,7 @@ from mpc.values import Configuration
 from runtime.control.events import EventKind
 from runtime.control.journal import StepRecord
 from runtime.web.hosts import HostView
-from runtime.web.state import RunState, planned
+from runtime.web.state import LastKnown, RunState, planned
 
 CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 _PREFIX = "foresight_controller"
@@ -62,7 +63,7 @@ class ControllerMetrics:
         yield from self._counts()
         yield from _run(state, now_s)
         if state.record is not None:
-            yield from _step(state.record)
+            yield from _step(state.record, state.last_known)
         yield from _hosts(hosts)
 
     def _counts(self) -> Iterator[Metric]:
@@ -149,22 +150,30 @@ def _run(state: RunState, now_s: float) -> Iterator[Metric]:
     yield unapplied
 
 
-def _step(record: StepRecord) -> Iterator[Metric]:
+def _step(record: StepRecord, last_known: LastKnown) -> Iterator[Metric]:
     measured, decision = record.measurement, record.decision
     expected = decision.expected_arrivals_per_s
-    yield _gauge("arrivals_per_second", "Items that arrived per second.", measured.arrivals_per_s)
+    yield _gauge(
+        "arrivals_per_second",
+        "Items that arrived per second, of the last step that told it.",
+        last_known.arrivals_per_s,
+    )
     yield _gauge(
         "expected_arrivals_per_second",
         "Items per second that are expected in the next step.",
         None if expected is None or not len(expected) else float(expected[0]),
     )
     yield _gauge(
-        "completions_per_second", "Items per second with a result.", measured.completions_per_s
+        "completions_per_second",
+        "Items per second with a result, of the last step that told it.",
+        last_known.completions_per_s,
     )
     yield _gauge(
         "backlog_items", "Items that arrived and have no result yet.", measured.backlog_items
     )
-    yield _gauge("latency_seconds", "Mean latency of the last step.", measured.latency_s)
+    yield _gauge(
+        "latency_seconds", "Mean latency of the last step with a result.", last_known.latency_s
+    )
     yield _gauge(
         "dead_time_seconds",
         "Time from asking for an executor until it serves, as planned with.",

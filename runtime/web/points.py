@@ -17,6 +17,8 @@ class Point:
     at_s: float
     step: int
     arrivals_per_s: float | None
+    arrivals_age_s: float
+    """How long before this step they came."""
     expected_per_s: float | None
     """For this step, one step before it."""
     low_per_s: float | None

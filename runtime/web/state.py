@@ -6,9 +6,9 @@ long a journal is, and indifferent to whether its records come from a file or a 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
-from mpc.values import Alternative, Configuration, CostTerms
+from mpc.values import Alternative, Configuration, CostTerms, LatencyKind, Measurement
 from runtime.control.journal import StepRecord
 from runtime.web.decisions import DecisionLog
 from runtime.web.facts import Facts
@@ -16,8 +16,11 @@ from runtime.web.fan import Expected, ForecastErrors
 from runtime.web.hosts import HostView, from_events
 from runtime.web.points import History, Point
 
+Value = TypeVar("Value")
 WINDOW_S = 3600.0
 MOST_POINTS = 3600
+_FIGURES = ("arrivals_per_s", "latency_s", "backlog_rows")
+"""Of a query, told when a batch ends."""
 FREQUENCY_TOLERANCE = 0.01
 """Kernels round frequencies to what the processor has."""
 
@@ -40,12 +43,35 @@ class Latest:
     lower_bound: float | None
     proven: bool | None
     alternatives: tuple[Alternative, ...]
-    latency_kind: str | None
+    latency_kind: LatencyKind | None
+    """Of the last latency that is known."""
     backlog_items: float | None
     dead_time_s: float
     took_s: float | None
     useful_executors: int | None
     queries: tuple[Mapping[str, Any], ...]
+    """While one waits for its batch or trigger, with the figures of its last batch."""
+
+
+@dataclass(frozen=True, slots=True)
+class LastKnown:
+    """What is told when a batch ends and not in between: of the last step that had it."""
+
+    arrivals_per_s: float | None = None
+    completions_per_s: float | None = None
+    latency_s: float | None = None
+    latency_kind: LatencyKind | None = None
+
+    def after(self, measured: Measurement) -> "LastKnown":
+        def newer(told: Value | None, before: Value | None) -> Value | None:
+            return before if told is None else told
+
+        return LastKnown(
+            newer(measured.arrivals_per_s, self.arrivals_per_s),
+            newer(measured.completions_per_s, self.completions_per_s),
+            newer(measured.latency_s, self.latency_s),
+            newer(measured.latency_kind, self.latency_kind),
+        )
 
 
 class RunState:
@@ -66,10 +92,12 @@ class RunState:
         """As the events of the journal tell of them."""
         self.measured_at_s: float | None = None
         """Of the last step whose arrivals are known."""
+        self.last_known = LastKnown()
         self.unapplied_since_s: dict[str, float | None] = {"executors": None, "frequency": None}
         """Since when what runs is not what was asked for."""
         self.step_energy_j = 0.0
         """Of the last step."""
+        self._queries: tuple[Mapping[str, Any], ...] = ()
         self._errors = ForecastErrors()
         self._steps = 0
         self._late_steps = 0
@@ -96,7 +124,7 @@ class RunState:
             measured.step <= last.measurement.step and record.at_s <= last.at_s
         ):
             return False
-        expected = self._errors.observe(record)
+        expected = self._errors.observe(record, self.step_s)
         self.step_energy_j = self._energy_of(record, last)
         self._energy_j += self.step_energy_j
         latency_s, target_s = measured.latency_s, self.facts.target_latency_s
@@ -105,7 +133,9 @@ class RunState:
         self._late_steps += late
         if measured.arrivals_per_s is not None:
             self.measured_at_s = record.at_s
+        self.last_known = self.last_known.after(measured)
         self._note_unapplied(record)
+        self._queries = _with_last_figures(record.queries, self._queries)
         self.told_hosts = from_events(self.told_hosts, record.events)
         self.decisions.add(record)
         self.record = record
@@ -114,6 +144,7 @@ class RunState:
                 at_s=record.at_s,
                 step=measured.step,
                 arrivals_per_s=measured.arrivals_per_s,
+                arrivals_age_s=measured.arrivals_age_s,
                 expected_per_s=None if expected is None else expected.per_s,
                 low_per_s=None if expected is None else expected.low_per_s,
                 high_per_s=None if expected is None else expected.high_per_s,
@@ -149,12 +180,12 @@ class RunState:
             lower_bound=None if plan is None else plan.lower_bound,
             proven=None if plan is None else plan.proven,
             alternatives=record.decision.alternatives,
-            latency_kind=measured.latency_kind,
+            latency_kind=self.last_known.latency_kind,
             backlog_items=measured.backlog_items,
             dead_time_s=record.dead_time_s,
             took_s=record.took_s,
             useful_executors=record.useful_executors,
-            queries=record.queries,
+            queries=self._queries,
         )
 
     def _energy_of(self, record: StepRecord, last: StepRecord | None) -> float:
@@ -177,6 +208,20 @@ class RunState:
         for knob, differing in differs.items():
             since_s = self.unapplied_since_s[knob]
             self.unapplied_since_s[knob] = (since_s or record.at_s) if differing else None
+
+
+def _with_last_figures(
+    queries: Sequence[Mapping[str, Any]], before: Sequence[Mapping[str, Any]]
+) -> tuple[Mapping[str, Any], ...]:
+    last = {each.get("query"): each for each in before}
+
+    def with_last(query: Mapping[str, Any]) -> Mapping[str, Any]:
+        if query.get("activity") != "waiting":
+            return query
+        known = last.get(query.get("query"), {})
+        return {**query, **{name: known.get(name) for name in _FIGURES if query.get(name) is None}}
+
+    return tuple(with_last(query) for query in queries)
 
 
 def planned(record: StepRecord) -> Configuration:

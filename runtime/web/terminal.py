@@ -7,6 +7,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from forecasting.sparse import held
 from mpc.values import Configuration
 from runtime.insight.words import clock, number, place, seconds
 from runtime.web.hosts import HostView
@@ -80,30 +81,32 @@ def _figures(state: RunState, width: int) -> Table:
     grid.add_column(style="dim")
     grid.add_column(no_wrap=True)
 
-    def row(name: str, value: str, note: str, read: Callable[[Point], float | None]) -> None:
-        late = [point.late and name == "latency" for point in points]
-        line = sparkline([read(point) for point in points], late, columns)
-        grid.add_row(name, value, note, line)
+    def row(name: str, value: str, note: str, values: Sequence[float | None]) -> None:
+        grid.add_row(name, value, note, sparkline(values, [False] * len(values), columns))
 
-    latency_s = next((p.latency_s for p in reversed(points[-10:]) if p.latency_s is not None), None)
+    arrivals_per_s = held([point.arrivals_per_s for point in points])
+    latencies_s = held([point.latency_s for point in points])
+    latency_s = latencies_s[-1]
     latency = Text("-" if latency_s is None else seconds(latency_s))
     if latency_s is not None and target_s is not None:
-        latency.stylize("red" if latency_s > target_s else "green")
-    row("arrivals", _per_s(last.arrivals_per_s), _next(state), lambda p: p.arrivals_per_s)
+        latency.stylize("red" if _is_late(latency_s, target_s) else "green")
+    row("arrivals", _per_s(arrivals_per_s[-1]), _next(state), arrivals_per_s)
     grid.add_row(
         "latency",
         latency,
         "target unknown" if target_s is None else f"target {seconds(target_s)}",
-        sparkline([p.latency_s for p in points], [p.late for p in points], columns),
+        sparkline(latencies_s, [_is_late(each, target_s) for each in latencies_s], columns),
     )
-    row("executors", *_stages(last, lambda c: str(c.executors)), lambda p: p.observed.executors)
+    executors = [point.observed.executors for point in points]
+    row("executors", *_stages(last, lambda c: str(c.executors)), executors)
     row(
         "frequency",
         *_stages(last, lambda c: f"{c.frequency_khz / 1e6:.2f}", " GHz"),
-        lambda p: p.observed.frequency_khz,
+        [point.observed.frequency_khz for point in points],
     )
     power = "-" if last.power_w is None else f"{number(last.power_w)} W"
-    row("power", power, last.power_source if last.power_w else "not known", lambda p: p.power_w)
+    source = last.power_source if last.power_w else "not known"
+    row("power", power, source, [point.power_w for point in points])
     steps, late_steps = last.steps - first.steps, last.late_steps - first.late_steps
     if target_s is not None and steps:
         grid.add_row("late steps", number(late_steps), f"of {number(steps)}", "")
@@ -112,6 +115,10 @@ def _figures(state: RunState, width: int) -> Table:
         over = f"since {clock(first.at_s, last.at_s)}"
         grid.add_row("energy", f"{number(energy_j / 1e3)} kJ", over, "")
     return grid
+
+
+def _is_late(latency_s: float | None, target_s: float | None) -> bool:
+    return latency_s is not None and target_s is not None and latency_s > target_s
 
 
 def _stages(last: Point, words: Callable[[Configuration], str], unit: str = "") -> tuple[str, str]:

@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.report import scales
+from benchmarks.report.frame import Frame
 from benchmarks.report.markup import Markup, element
-from benchmarks.report.panel import apart, thinned
+from benchmarks.report.panel import Line, Panel, apart, panel_svg, thinned
 from benchmarks.report.placement import Anchor, Box, place_labels
 from benchmarks.report.text import MISSING, count, fixed, signed, significant
 
@@ -33,6 +34,20 @@ class TestLines:
         gaps = [high - low for low, high in pairwise(places)]
         assert all(gap >= 15.0 - 1e-9 for gap in gaps)
         assert all(-1e-9 <= place <= 200.0 for place in places)
+
+    def test_an_area_has_gaps_where_nothing_is_known(self) -> None:
+        values = (1.0, 2.0, None, 4.0, None)
+        panel = Panel("a", "A", "s", "measured", (Line("a", "quiet", values),), values)
+        svg = panel_svg(panel, 1.0, Frame(100, 100, left=0, right=0, top=0, bottom=0))
+        (area,) = (path for path in svg.split("<path ") if 'class="area"' in path)
+        first, second = area.split('d="')[1].split('"')[0].split("Z")[:2]
+        assert [point.split()[0] for point in first[1:].split("L")] == [
+            "10.0",
+            "30.0",
+            "30.0",
+            "10.0",
+        ]
+        assert [point.split()[0] for point in second[1:].split("L")] == ["70.0"] * 3
 
 
 class TestAxesAndNames:

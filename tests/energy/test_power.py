@@ -33,16 +33,6 @@ def test_proportional_interpolates_voltages_and_holds_the_ends() -> None:
     assert float(power.power_w(1, 4_000_000)) == pytest.approx(PAPER_VOLTAGES_V[-1][1] ** 2 * 4.0)
 
 
-def test_proportional_scaled_to_a_reference_keeps_every_ratio() -> None:
-    unit = ProportionalPower()
-    watts = ProportionalPower.scaled_to(85.0, executors=12, frequency_khz=2_000_000)
-    assert float(watts.power_w(12, 2_000_000)) == pytest.approx(85.0)
-    grid = np.arange(1, 13)[:, None], np.arange(1_200_000, 2_000_001, 100_000)
-    np.testing.assert_allclose(
-        watts.power_w(*grid) / unit.power_w(*grid), watts.effective_capacitance
-    )
-
-
 def test_calibrated_sums_its_four_terms() -> None:
     power = CalibratedPower(10.0, 2.0, 3.0, 0.5)
     assert float(power.power_w(4, 2_000_000)) == pytest.approx(10 + 2 * 2 + 3 * 4 * 2 + 0.5 * 4 * 8)

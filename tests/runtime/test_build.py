@@ -20,6 +20,22 @@ def live(name: str, *overrides: str) -> Policy:
     return live_policy(config, space, live_power(config), 2.0)
 
 
+CONFIG = load_config(None, ["forecast.model=last"])
+SPACE = live_space(CONFIG, None, with_frequencies=True)
+
+
+def on_micro_batches(target_s: float, learned_dead_time_s: float = 0.0) -> Policy:
+    return foresight_policy(
+        CONFIG,
+        SPACE,
+        target_s,
+        1.0,
+        live_power(CONFIG),
+        plant_latency="micro-batch",
+        learned_dead_time_s=learned_dead_time_s,
+    )
+
+
 @pytest.mark.parametrize("name", LIVE)
 def test_a_policy_of_a_cluster_decides_on_what_spark_tells(name: str) -> None:
     place = Configuration(4, 2_000_000)
@@ -64,20 +80,10 @@ def test_options_and_seed_reach_the_policy() -> None:
 
 def test_the_interval_of_the_batches_is_part_of_the_latency_that_is_planned_with() -> None:
     """A row waits half of an interval of four seconds: the target of one cannot be kept."""
-    config = load_config(None, ["forecast.model=last"])
-    space = live_space(config, None, with_frequencies=True)
     place = Configuration(4, 2_000_000)
 
     def decided(trigger_interval_s: float | None) -> Decision:
-        policy = foresight_policy(
-            config,
-            space,
-            1.0,
-            1.0,
-            live_power(config),
-            plant_latency="micro-batch",
-        )
-        return policy.decide(
+        return on_micro_batches(1.0).decide(
             Measurement(
                 1,
                 1.0,
@@ -97,12 +103,7 @@ def test_the_interval_of_the_batches_is_part_of_the_latency_that_is_planned_with
 
 def test_nothing_is_scaled_in_once_arrivals_are_overdue() -> None:
     """Batches of eight seconds tell arrivals every eighth step: the steps between are no gap."""
-    config = load_config(None, ["forecast.model=last"])
-    space = live_space(config, None, with_frequencies=True)
-    policy = foresight_policy(
-        config, space, 30.0, 1.0, live_power(config), plant_latency="micro-batch"
-    )
-    large = space.largest
+    policy, large = on_micro_batches(30.0), SPACE.largest
 
     def decided(step: int, told: bool) -> Decision:
         rows = Measurement(step, float(step), large, large, trigger_interval_s=8.0)
@@ -121,18 +122,7 @@ def test_nothing_is_scaled_in_once_arrivals_are_overdue() -> None:
 
 @pytest.mark.parametrize(("dead_time_s", "planned"), [(0.0, 2), (2.0, 4), (8.0, 12), (60.0, 38)])
 def test_a_plan_looks_beyond_the_start_of_executors(dead_time_s: float, planned: int) -> None:
-    config = load_config(None, ["forecast.model=last"])
-    space = live_space(config, None, with_frequencies=True)
-    policy = foresight_policy(
-        config,
-        space,
-        1.0,
-        1.0,
-        live_power(config),
-        plant_latency="micro-batch",
-        learned_dead_time_s=dead_time_s,
-    )
-    place = space.at(0, 0)
+    policy, place = on_micro_batches(1.0, dead_time_s), SPACE.at(0, 0)
     sample = BatchSample(1000, 0.4, place)
     decision = policy.decide(
         Measurement(1, 1.0, place, place, arrivals_per_s=1000.0, batches=(sample,))

@@ -192,7 +192,8 @@ IN_FILE = [
     ),
     (
         '[agents]\nurls = ["w1:9797"]',
-        'agents.urls = ["w1:9797"]: must be a list of at most 1000 texts [HOST=]https://NAME:PORT',
+        'agents.urls = ["w1:9797"]: must be a list of at most 1000 texts '
+        "[HOST=]https://NAME:PORT or [HOST=]unix:PATH",
     ),
     (
         "[policies.spark-ratio]\nlower = 0.7",

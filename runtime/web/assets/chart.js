@@ -2,6 +2,7 @@
 // Colours come from the style sheet by class, so that light and dark need nothing here.
 
 import { known, tickTime, timeOfDay } from "./format.js";
+import { lastTold, quantile, reaches, told, toldNear } from "./sparse.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const MARGIN = { top: 12, right: 12, bottom: 24, left: 50 };
@@ -42,7 +43,8 @@ export function ticks(low, high, count, integers) {
 
 export class Chart {
   // spec: title, series [{name, kind, value(point), ahead(data)}], and what is wanted of
-  // band, stack, limit, cap, integers, low, note(data), format.
+  // band, stack, limit, cap, integers, low, note(data), format. A series that is told only now and
+  // then has `bridge`, and `at(point)` if its values belong elsewhere than where they are told.
   constructor(spec, onHover) {
     this.spec = spec;
     this.id = `chart-${(charts += 1)}`;
@@ -109,10 +111,10 @@ export class Chart {
     const frame = { x: inner.left, y: inner.top - 4, width: across, height: tall + 5 };
     const clip = element("clipPath", { id: this.id }, element("rect", frame));
     const plot = element("g", { "clip-path": `url(#${this.id})` });
-    const breakS = breakAfter(points, data.stepS);
-    if (spec.band) plot.append(...this.band(points, data, x, y, breakS));
-    if (stacked) plot.append(...areas(spec, points, stacked, x, y, breakS));
-    else for (const series of spec.series) plot.append(...lines(series, points, data, x, y, breakS));
+    const reach = reaches(points.map((point) => point.at_s), data.stepS);
+    if (spec.band) plot.append(...this.band(points, data, x, y, reach));
+    if (stacked) plot.append(...areas(spec, points, stacked, x, y, reach));
+    else for (const series of spec.series) plot.append(...lines(series, points, data, x, y, reach));
     const limit = spec.limit?.value(data);
     if (known(limit)) plot.append(element("path", { class: "limit", d: `M${inner.left} ${y(limit)}H${inner.right}` }));
     if (spec.marks) plot.append(...violations(points, x, y, high));
@@ -172,9 +174,9 @@ export class Chart {
     return nodes;
   }
 
-  band(points, data, x, y, breakS) {
+  band(points, data, x, y, reach) {
     const { band } = this.spec;
-    const runs = segments(points, band.low, x, y, breakS, false, band.high);
+    const runs = segments(points, band.low, x, y, reach, band.high);
     const ahead = band.ahead(data).filter(([, low, high]) => known(low) && known(high));
     if (ahead.length) runs.push(ahead.map(([t, low, high]) => [x(t), y(low), y(high)]));
     return runs.map((run) => {
@@ -191,12 +193,19 @@ export class Chart {
     const { points, x, inner } = this.scale;
     const point = at === null ? points[points.length - 1] : nearest(points, at);
     this.spec.series.forEach((series, index) => {
-      const value = point ? series.value(point) : null;
+      const value = point ? this.valueAt(series, point, at) : null;
       this.values[index].textContent = known(value) ? this.spec.format(value) : "–";
     });
     const px = point && at !== null ? x(point.at_s) : null;
     this.note.textContent = px === null ? this.words : timeOfDay(point.at_s);
     this.cursor?.setAttribute("d", px === null || px < inner.left ? "" : `M${px} ${inner.top}V${inner.bottom}`);
+  }
+
+  valueAt(series, point, at) {
+    if (!series.bridge) return series.value(point);
+    const { points, stepS } = this.data;
+    if (at === null) return lastTold(points, series.value, stepS);
+    return toldNear(told(points, series.value, series.at), point.at_s, stepS);
   }
 }
 
@@ -224,13 +233,13 @@ function stackOf(spec, point) {
   return sums;
 }
 
-function areas(spec, points, stacked, x, y, breakS) {
+function areas(spec, points, stacked, x, y, reach) {
   const nodes = [];
   spec.series.forEach((series, index) => {
     const tops = new Map(points.map((point, place) => [point, stacked[place]]));
     const top = (point) => tops.get(point)?.[index] ?? null;
     const bottom = (point) => (tops.get(point) ? (index ? tops.get(point)[index - 1] : 0) : null);
-    for (const run of segments(points, bottom, x, y, breakS, false, top)) {
+    for (const run of segments(points, bottom, x, y, reach, top)) {
       const forth = run.map(([px, , high]) => `${px.toFixed(1)} ${high.toFixed(1)}`);
       const back = run.map(([px, low]) => `${px.toFixed(1)} ${low.toFixed(1)}`).reverse();
       nodes.push(element("path", { class: `area ${series.kind}`, d: `M${forth.join("L")}L${back.join("L")}Z` }));
@@ -239,10 +248,12 @@ function areas(spec, points, stacked, x, y, breakS) {
   return nodes;
 }
 
-function lines(series, points, data, x, y, breakS) {
-  // A step in which no batch ended has no latency, and is no gap either.
-  const longest = series.bridge ? Math.max(breakS, 15 * data.stepS) : breakS;
-  const nodes = segments(points, series.value, x, y, longest, series.bridge).map((line) => (
+function lines(series, points, data, x, y, reach) {
+  // Of all the points, as the last value before those in view may be many steps before them.
+  const runs = series.bridge
+    ? bridged(told(data.points, series.value, series.at), x, y, data.stepS)
+    : segments(points, series.value, x, y, reach);
+  const nodes = runs.map((line) => (
     element("path", { class: `line ${series.kind}`, d: path(line, series.stepped) })
   ));
   const ahead = series.ahead ? series.ahead(data).map(([at, value]) => [x(at), y(value)]) : [];
@@ -264,20 +275,30 @@ function violations(points, x, y, high) {
 }
 
 // Runs of neighbours without a gap, as [x, y] or, with a second reader, [x, y, y2].
-function segments(points, read, x, y, breakS, bridge = false, second = null) {
+function segments(points, read, x, y, reach, second = null) {
   const runs = [];
-  let run = [], last = null;
-  for (const point of points) {
+  let run = null;
+  points.forEach((point, index) => {
     const value = read(point), other = second ? second(point) : 0;
-    if (!known(value) || !known(other)) {
-      if (!bridge) last = null;
-      continue;
-    }
-    if (last === null || point.at_s - last > breakS) runs.push((run = []));
+    const isKnown = known(value) && known(other);
+    const follows = index > 0 && point.at_s - points[index - 1].at_s <= reach[index - 1];
+    if (!isKnown || !follows) run = null;
+    if (!isKnown) return;
+    if (!run) runs.push((run = []));
     run.push(second ? [x(point.at_s), y(value), y(other)] : [x(point.at_s), y(value)]);
-    last = point.at_s;
-  }
-  return runs.filter((each) => each.length);
+  });
+  return runs;
+}
+
+// Runs of values as [x, y]; a step without one between them is no gap.
+function bridged(pairs, x, y, stepS) {
+  const reach = reaches(pairs.map(([at]) => at), stepS);
+  const runs = [];
+  pairs.forEach(([at, value], index) => {
+    if (!index || at - pairs[index - 1][0] > reach[index - 1]) runs.push([]);
+    runs[runs.length - 1].push([x(at), y(value)]);
+  });
+  return runs;
 }
 
 function path(line, stepped) {
@@ -288,14 +309,4 @@ function path(line, stepped) {
     text += stepped ? `H${right}V${down}` : `L${right} ${down}`;
   }
   return rest.length ? text : `${text}h0.1`;
-}
-
-function breakAfter(points, stepS) {
-  const gaps = points.slice(1).map((point, index) => point.at_s - points[index].at_s);
-  return 3.5 * Math.max(stepS, quantile(gaps, 0.5) || 0);
-}
-
-function quantile(values, share) {
-  const sorted = values.filter(known).sort((a, b) => a - b);
-  return sorted.length ? sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] : 0;
 }

@@ -1,6 +1,9 @@
 // Figures and times as people read them. Missing is a dash, never 0.
 
 const plain = new Intl.NumberFormat("en", { maximumSignificantDigits: 4 });
+const signed = new Intl.NumberFormat("en", {
+  minimumFractionDigits: 3, maximumFractionDigits: 3, signDisplay: "always", useGrouping: false,
+});
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const hours = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" };
 const clock = new Intl.DateTimeFormat(undefined, { ...hours, second: "2-digit" });
@@ -21,6 +24,7 @@ export function short(value, digits = 3) {
 }
 
 export const cost = (value) => (known(value) ? value.toFixed(3) : MISSING);
+export const difference = (value) => (known(value) ? signed.format(value) : MISSING);
 export const watts = (value) => (known(value) ? `${short(value)} W` : MISSING);
 export const gigahertz = (khz) => (known(khz) ? `${(khz / 1e6).toFixed(2)} GHz` : MISSING);
 export const place = (configuration) => `${configuration.executors} × ${gigahertz(configuration.frequency_khz)}`;

@@ -2,8 +2,10 @@
 // Text is always set as text, never as markup.
 
 import {
-  MISSING, cost, duration, energy, gigahertz, known, number, place, seconds, short, timeOfDay, watts,
+  MISSING, cost, difference, duration, energy, gigahertz, known, number, place, seconds, short, timeOfDay,
+  watts,
 } from "./format.js";
+import { lastTold } from "./sparse.js";
 
 const MOST_DECISIONS = 20;
 const SIGNS = {
@@ -30,7 +32,7 @@ const empty = (words) => node("p", "empty", words);
 const cell = (text, className = "") => node("td", className, text);
 export const total = (terms) => (terms ? terms.latency + terms.resource + terms.switching : null);
 
-// At a glance. A step in which no batch ended has no latency: the last one known is shown.
+// At a glance. A step in which no batch ended tells neither rate nor latency: the last are shown.
 export function figures(host, data) {
   const { latest, points, facts } = data;
   const last = points[points.length - 1];
@@ -40,8 +42,11 @@ export function figures(host, data) {
   }
   const first = data.inView[0] ?? last;
   host.replaceChildren(
-    figure("Arrivals", number(last.arrivals_per_s), "items/s", `next ${number(latest.fan[0]?.per_s)}`),
-    latencyFigure(points, latest, facts.target_latency_s),
+    figure(
+      "Arrivals", number(lastTold(points, (point) => point.arrivals_per_s, data.stepS)), "items/s",
+      `next ${number(latest.fan[0]?.per_s)}`,
+    ),
+    latencyFigure(data, facts.target_latency_s),
     lateFigure(first, last, facts.target_latency_s),
     figure(
       "Executors", number(last.observed.executors),
@@ -58,9 +63,8 @@ export function figures(host, data) {
   );
 }
 
-function latencyFigure(points, latest, target) {
-  const recent = points.slice(-10).map((point) => point.latency_s).filter(known);
-  const latency = recent[recent.length - 1];
+function latencyFigure({ points, latest, stepS }, target) {
+  const latency = lastTold(points, (point) => point.latency_s, stepS);
   const aim = known(target) ? `target ${seconds(target)}` : "target unknown";
   const mood = known(latency) && known(target) ? (latency > target ? "bad" : "good") : "";
   const note = latest.latency_kind ? `${aim}, ${latest.latency_kind}` : aim;
@@ -146,7 +150,7 @@ export function alternatives(host, latest) {
   const rows = [costRow("chosen", name, latest.cost, "")];
   for (const each of latest.alternatives) {
     const more = total(each.cost) - total(latest.cost);
-    rows.push(costRow("", place(each.configuration), each.cost, known(more) ? `+${cost(more)}` : MISSING));
+    rows.push(costRow("", place(each.configuration), each.cost, difference(more)));
     const reason = cell(each.reason);
     reason.colSpan = 6;
     rows.push(node("tr", "reason", reason));

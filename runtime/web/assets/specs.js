@@ -48,7 +48,10 @@ export const SPECS = [
         name: "expected", kind: "expected",
         value: (point) => point.expected_per_s, ahead: forecast((each) => [each.per_s]),
       },
-      { name: "arrived", kind: "measured", value: (point) => point.arrivals_per_s },
+      {
+        name: "arrived", kind: "measured", bridge: true,
+        value: (point) => point.arrivals_per_s, at: (point) => point.at_s - point.arrivals_age_s,
+      },
     ],
     band: {
       name: "80 % range", about: "as far as eight of ten recent forecasts were off",

@@ -51,6 +51,15 @@ def test_the_traits_of_a_plant_are_found_again() -> None:
     assert found.error < 0.1
 
 
+def test_the_work_of_a_batch_is_told_from_its_overhead() -> None:
+    """The one is shared by the executors, the other is not."""
+    traits = replace(TRAITS, batch_cycles=2e9)
+    found = calibrated(swept(traits, 400, seed=1), trigger_interval_s=1.0).traits
+    assert found.batch_cycles == pytest.approx(2e9, rel=0.25)
+    assert found.overhead_s == pytest.approx(0.8, rel=0.25)
+    assert found.row_cycles == pytest.approx(2e5, rel=0.1)
+
+
 def test_a_second_run_is_predicted() -> None:
     """The check of the command itself, with a plant in place of the cluster."""
     found = calibrated(swept(TRAITS, 240, seed=1), trigger_interval_s=1.0)

@@ -6,9 +6,18 @@ import numpy as np
 import pytest
 
 from benchmarks.hft.calibration_run import arrivals
-from benchmarks.hft.comparison import WAVE, GivenCluster, Setting, described, experiment_of, running
+from benchmarks.hft.comparison import (
+    WAVE,
+    GivenCluster,
+    Setting,
+    compare,
+    described,
+    experiment_of,
+    running,
+)
 from benchmarks.hft.replay import Replay
 from benchmarks.results import Provenance
+from runtime.config import ConfigError
 
 
 def test_a_given_cluster_is_used_as_it_is(tmp_path: Path) -> None:
@@ -26,6 +35,23 @@ def test_a_given_cluster_is_used_as_it_is(tmp_path: Path) -> None:
     assert config.policies.spark_ratio.batch_interval_s == setting.trigger_interval_s
     assert experiment.replay.seed == 7
     assert experiment.executor_java_options is None
+
+
+@pytest.mark.parametrize(
+    ("policies", "agents", "mistake"),
+    [
+        (["peak", "peek"], (), "policy = .peek.: must be one of"),
+        (["peak"], ("10.0.0.2=/run/a.sock",), "agents.urls"),
+    ],
+)
+def test_a_mistake_is_told_before_any_driver_starts(
+    policies: list[str], agents: tuple[str, ...], mistake: str
+) -> None:
+    told: list[str] = []
+    setting = Setting(cluster=GivenCluster("spark://10.0.0.1:7077", agents, executors=8))
+    with pytest.raises(ConfigError, match=mistake):
+        compare(policies, setting, told.append, lambda _policy, _step: None)
+    assert told == []
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """A run on a cluster is judged by its predictions, step by step, like one in the simulator."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -31,8 +33,8 @@ def record(step: int, executors: int, power_w: float | None) -> StepRecord:
 def test_a_step_has_the_latency_of_what_was_due_in_it() -> None:
     records = [record(0, 2, 10.0), record(1, 3, None), record(2, 3, 20.0), record(3, 3, 30.0)]
     due_s = BEGIN_S + np.array([-1.0, 0.2, 0.8, 1.5, 2.5, 9.0])
-    completed_s = due_s + np.array([9.0, 1.0, 2.0, 3.0, 1.0, 1.0])
-    run = outcome("foresight", 1, records, Predictions(due_s, completed_s), BEGIN_S, CONFIG)
+    there_s = due_s + np.array([9.0, 1.0, 2.0, 3.0, 1.0, 1.0])
+    run = outcome("foresight", 1, records, Predictions(due_s, there_s), BEGIN_S, CONFIG)
     # The third step is fine, the second is late, and in the fourth no prediction ever came.
     *latency_s, missing = run.series.latency_s
     assert latency_s == pytest.approx([1.5, 3.0, 1.0])
@@ -47,13 +49,31 @@ def test_a_step_has_the_latency_of_what_was_due_in_it() -> None:
 def test_waiting_for_the_trigger_evens_out_over_its_interval() -> None:
     """Rows of every second, a trigger every four, batches of one second."""
     due_s = BEGIN_S + np.arange(-4.0, 8.0) + 0.5
-    completed_s = BEGIN_S + 4.0 * np.ceil((due_s - BEGIN_S) / 4.0) + 1.0
+    there_s = BEGIN_S + 4.0 * np.ceil((due_s - BEGIN_S) / 4.0) + 1.0
     records = [record(step, 2, 10.0) for step in range(8)]
-    predictions = Predictions(due_s, completed_s)
+    predictions = Predictions(due_s, there_s)
     run = outcome("peak", 1, records, predictions, BEGIN_S, CONFIG, trigger_interval_s=4.0)
     assert run.series.latency_s == pytest.approx([3.0] * 8)
     by_second = outcome("peak", 1, records, predictions, BEGIN_S, CONFIG)
     assert by_second.series.latency_s == pytest.approx([4.5, 3.5, 2.5, 1.5] * 2)
+
+
+def test_arrivals_stand_in_the_step_they_came_in() -> None:
+    """Batches of four seconds tell a rising rate three steps late."""
+    records = []
+    for step in range(12):
+        made = record(step, 2, 10.0)
+        rate = 10.0 * (step - 3) if step % 4 == 1 else None
+        measured = replace(made.measurement, arrivals_per_s=rate, arrivals_age_s=3.2)
+        expected = np.array([10.0 * (step + 1)])
+        decision = replace(made.decision, expected_arrivals_per_s=expected)
+        records.append(replace(made, measurement=measured, decision=decision))
+    run = outcome("peak", 1, records, Predictions(np.empty(0), np.empty(0)), BEGIN_S, CONFIG)
+    # The first was told for two steps before the run, the last for step 6.
+    rates = [0.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 60.0, 60.0, 60.0, 60.0, 60.0]
+    assert run.series.arrivals_per_s == pytest.approx(rates)
+    assert run.series.expected_per_s[0] is None
+    assert run.series.expected_per_s[1:7] == pytest.approx(rates[1:7])
 
 
 def test_without_a_step_there_is_nothing_to_judge() -> None:

@@ -92,8 +92,8 @@ def test_the_verdict_compares_with_the_best_and_with_equals() -> None:
     ]
     told = verdict(rows)
     assert told is not None
-    assert (told.best_peer, told.keeps_target_best) == ("peak", False)
-    assert (told.cheapest_equal, told.cheapest) == ("hpa", True)
+    assert (told.best_peer, told.best_peer_over_target) == ("peak", 0.001)
+    assert told.cheapest_equal == "hpa"
     assert told.energy_saved == pytest.approx(0.2)
     assert "20.0% less energy than hpa" in told.told()
 

@@ -22,11 +22,11 @@ MOST_EXECUTORS = 3
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Two processes can share the work: tests of the shared driver, and all others."""
+    """Two processes can share the work: one has the shared driver, and the others' drivers are
+    processes anyway."""
     for item in items:
-        if item.get_closest_marker("spark"):
-            shared = "spark" in getattr(item, "fixturenames", ())
-            item.add_marker(pytest.mark.xdist_group("shared driver" if shared else "own drivers"))
+        if item.get_closest_marker("spark") and "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("shared driver"))
 
 
 @pytest.fixture(scope="session")

@@ -18,7 +18,7 @@ from runtime.fleet.local import LocalHosts
 from runtime.spark.scaling import ExecutorScaler
 from runtime.spark.scheduler import Scheduler
 
-PATIENCE_S = 120.0
+PATIENCE_S = 240.0
 
 
 def one_executor(spark: SparkSession) -> None:

@@ -28,7 +28,7 @@ from tests.benchmarks.hft.markets import as_quotes, market
 
 pytestmark = pytest.mark.spark
 
-PATIENCE_S = 120.0
+PATIENCE_S = 240.0
 SYMBOLS = 20
 BATCHES = 5
 BATCH_QUOTES = 2_000

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.spark
 
 QUOTES = 60_000
 BATCH_ROWS = 12_000
-PATIENCE_S = 120.0
+PATIENCE_S = 240.0
 
 
 def test_every_quote_once_and_in_order_across_a_restart(

@@ -16,7 +16,7 @@ from runtime.spark.scheduler import Scheduler
 
 pytestmark = pytest.mark.spark
 
-PATIENCE_S = 120.0
+PATIENCE_S = 240.0
 POLL_S = 0.2
 
 

@@ -17,7 +17,7 @@ from runtime.spark.sensor import SparkSensor
 
 pytestmark = pytest.mark.spark
 
-LONGEST_S = 120.0
+LONGEST_S = 240.0
 CURRENT = Configuration(1, 2_000_000)
 
 

@@ -1,7 +1,5 @@
 """The processes of a local cluster, with a java that is not one."""
 
-import os
-import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -62,16 +60,6 @@ def test_daemons_run_where_their_command_is_sent(tmp_path: Path) -> None:
         environments = [psutil.Process(pid).environ() for pid in cluster.pids]
     for name in ("RUNS_AT", "SPARK_LOCAL_IP"):
         assert [each[name] for each in environments] == ["127.0.0.2", "127.0.0.9"]
-
-
-def test_a_worker_that_ended_is_brought_back(tmp_path: Path) -> None:
-    with LocalCluster(HOSTS, tmp_path / "cluster") as cluster:
-        before = cluster.worker_pids
-        os.kill(before["127.0.0.3"], signal.SIGKILL)
-        cluster.restart_worker("127.0.0.3")
-        after = cluster.worker_pids
-        assert after["127.0.0.2"] == before["127.0.0.2"]
-        assert is_alive(after["127.0.0.3"])
 
 
 def test_a_daemon_that_ends_is_told_and_the_others_are_stopped(

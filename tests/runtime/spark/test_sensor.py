@@ -315,6 +315,18 @@ def test_a_batch_with_new_executors_is_cold() -> None:
     assert [sample.cold for sample in bench.at(7.0).batches] == [False]
 
 
+def test_a_run_is_cold_until_a_batch_has_had_rows() -> None:
+    query = FakeQuery()
+    bench = Bench(query)
+    bench.at(0.5)
+    query.report(batch(0, 0.6, 9.0, 0))
+    assert [sample.cold for sample in bench.at(10.0).batches] == [True]
+    query.report(batch(1, 10.0, 5.0, 100))
+    assert [sample.cold for sample in bench.at(16.0).batches] == [True]
+    query.report(batch(2, 16.0, 0.5, 100))
+    assert [sample.cold for sample in bench.at(17.0).batches] == [False]
+
+
 def test_arrivals_are_as_old_as_the_middle_of_the_time_they_were_counted_over() -> None:
     query = FakeQuery()
     bench = begun(query)

@@ -1,4 +1,4 @@
-"""A recommendation is never worse than what there is, in no fold."""
+"""A recommendation is never worse than what there is, and in no fold by more than chance."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -32,11 +32,23 @@ def test_less_energy_with_the_same_violations_is_recommended() -> None:
     assert choice.front == (SAVES,)
 
 
-def test_worse_in_one_fold_is_not() -> None:
+def test_more_violations_in_one_fold_than_chance_makes_is_not() -> None:
+    now = Candidate(BASE, (outcome(violations=6), outcome(violations=0)))
     swapped = _candidate(
-        3.0, outcome(violations=0, energy_j=900.0), outcome(violations=1, energy_j=900.0)
+        3.0, outcome(violations=1, energy_j=900.0), outcome(violations=2, energy_j=900.0)
     )
-    assert choose(PRESENT, [swapped], BLOCKS, Aim()).recommended is None
+    by_chance = _candidate(
+        4.0, outcome(violations=1, energy_j=900.0), outcome(violations=1, energy_j=900.0)
+    )
+    assert choose(now, [swapped], BLOCKS, Aim()).recommended is None
+    assert choose(now, [by_chance], BLOCKS, Aim()).recommended == by_chance
+
+
+def test_more_energy_in_one_fold_is_not() -> None:
+    uneven = _candidate(
+        3.0, outcome(violations=2, energy_j=800.0), outcome(violations=0, energy_j=1001.0)
+    )
+    assert choose(PRESENT, [uneven], BLOCKS, Aim()).recommended is None
 
 
 def test_coming_closer_to_the_target_is_not_a_gain() -> None:
@@ -85,15 +97,17 @@ figures = st.builds(
     now=st.tuples(figures, figures),
     others=st.lists(st.tuples(figures, figures), max_size=6),
 )
-def test_recommended_is_at_least_as_good_in_every_fold(
+def test_recommended_is_at_least_as_good(
     now: tuple[Outcome, Outcome], others: list[tuple[Outcome, Outcome]]
 ) -> None:
     present = Candidate(BASE, now)
     finalists = [_candidate(2.0 + place, *both) for place, both in enumerate(others)]
     choice = choose(present, finalists, BLOCKS, Aim())
     if choice.recommended is not None:
-        for chosen, kept in zip(choice.recommended.outcomes, now, strict=True):
-            assert chosen.violations <= kept.violations
-            assert chosen.energy_j <= kept.energy_j
+        chosen = choice.recommended.outcomes
+        assert sum(each.violations for each in chosen) <= sum(each.violations for each in now)
+        for here, kept in zip(chosen, now, strict=True):
+            assert here.violations <= kept.violations + 1 + kept.violations**0.5
+            assert here.energy_j <= kept.energy_j
     for one in choice.front:
         assert one in pareto(choice.front)

@@ -35,6 +35,7 @@ PLAN = SearchPlan(
     survivors=2,
     neighbours=1,
     finalists=2,
+    proof_blocks_per_fold=1,
 )
 
 

@@ -18,7 +18,8 @@ from tests.runtime.tuning.made import outcome
 
 BASE = Knobs.of(Config())
 PLAN = SearchPlan()
-BLOCKS = blocks_of(4 * 3600.0, PLAN.folds, PLAN.blocks_per_fold, PLAN.block_s)
+BLOCKS = blocks_of(12 * 3600.0, PLAN.folds, PLAN.blocks_per_fold, PLAN.block_s)
+PROOFS = blocks_of(12 * 3600.0, PLAN.folds, PLAN.proof_blocks_per_fold, PLAN.proof_block_s)
 
 
 class Bowl:
@@ -41,7 +42,7 @@ class Bowl:
 def _found(seed: int) -> tuple[Candidate, tuple[Candidate, ...], Bowl]:
     bowl = Bowl()
     present, finalists = search(
-        KnobSpace(BASE), BLOCKS, PLAN, bowl, Aim().cost, np.random.default_rng(seed)
+        KnobSpace(BASE), BLOCKS, PROOFS, PLAN, bowl, Aim().cost, np.random.default_rng(seed)
     )
     return present, finalists, bowl
 
@@ -52,7 +53,8 @@ def test_finds_the_optimum_within_the_plan() -> None:
     assert 0.013 <= finalists[0].knobs.gamma <= 0.025
     assert finalists[0].total.energy_j < present.total.energy_j
     assert bowl.calls <= PLAN.evaluations()
-    assert len(finalists[0].outcomes) == len(BLOCKS)
+    assert len(finalists[0].outcomes) == len(PROOFS)
+    assert sum(block.end_s - block.begin_s for block in PROOFS) == 8 * 3600.0
 
 
 def test_is_the_same_by_seed() -> None:

@@ -66,6 +66,17 @@ def test_a_journal_is_a_trace_and_gaps_are_bridged() -> None:
     assert trace.rates_per_s == pytest.approx(np.arange(10) / 3)
 
 
+def test_arrivals_that_were_told_late_lie_where_they_belong() -> None:
+    records = [
+        replace(each, measurement=replace(each.measurement, arrivals_age_s=30.0))
+        for each in (plain_record(step) for step in range(10))
+    ]
+    fresh = journaled_trace([plain_record(step) for step in range(10)], "journal")
+    late = journaled_trace([plain_record(0), plain_record(1), *records[4:]], "journal")
+    # The last values count for half a minute before they were told, before everything else here.
+    assert late.rates_per_s[0] == pytest.approx(fresh.rates_per_s[4])
+
+
 def test_a_journal_without_arrivals_is_refused() -> None:
     with pytest.raises(ValueError, match="fewer than three steps"):
         journaled_trace([plain_record(1)], "journal")

@@ -5,6 +5,7 @@ is what it would show of an application with these arrivals.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -41,6 +42,29 @@ def config() -> Config:
 def recorded(steps: int, seed: int = 1, began_s: float = 1_700_000_000.0) -> tuple[StepRecord, ...]:
     """A wave with noise and a sudden burst."""
     return tuple(_steps(steps, seed, began_s))
+
+
+def told_by_batch(
+    records: tuple[StepRecord, ...], every: int, age_steps: int
+) -> tuple[StepRecord, ...]:
+    """As with a trigger of `every` steps: one step in so many tells what arrived, late, and how
+    long it took; the others tell neither."""
+    told = []
+    for index, record in enumerate(records):
+        measured = record.measurement
+        if index % every == 0 and index >= age_steps:
+            measured = replace(
+                measured,
+                arrivals_per_s=records[index - age_steps].measurement.arrivals_per_s,
+                arrivals_age_s=age_steps * config().horizon.step_s,
+                trigger_interval_s=float(every),
+            )
+        else:
+            measured = replace(
+                measured, arrivals_per_s=None, completions_per_s=None, latency_s=None, batches=()
+            )
+        told.append(replace(record, measurement=measured))
+    return tuple(told)
 
 
 def write(folder: Path, records: tuple[StepRecord, ...]) -> Path:

@@ -17,7 +17,7 @@ from runtime.web.hosts import HostView
 from runtime.web.metrics import ControllerMetrics
 from runtime.web.state import RunState
 from tests.runtime.agent.service import StandIn
-from tests.runtime.web.recorded import config
+from tests.runtime.web.recorded import config, told_by_batch
 
 MONITORING = Path(__file__).parents[3] / "examples" / "monitoring"
 HOSTS = (
@@ -71,6 +71,20 @@ def test_metrics_tell_the_last_step(records: tuple[StepRecord, ...]) -> None:
     assert value("agent_reachable", host="w2") == 0
     scaled = sum(event.kind == "scaled_out" for record in records for event in record.events)
     assert value("events_total", kind="scaled_out") == scaled > 0
+
+
+def test_what_a_batch_told_last_is_shown_until_the_next(records: tuple[StepRecord, ...]) -> None:
+    sparse = told_by_batch(records, 12, 9)
+    told = [each.measurement for each in sparse if each.measurement.arrivals_per_s is not None][-1]
+    assert sparse[-1].measurement.arrivals_per_s is None
+    found = samples(exposed(sparse))
+    for name, value in (
+        ("arrivals_per_second", told.arrivals_per_s),
+        ("completions_per_second", told.completions_per_s),
+        ("latency_seconds", told.latency_s),
+    ):
+        assert value is not None
+        assert found[f"foresight_controller_{name}", frozenset()] == value
 
 
 def test_every_metric_has_a_unit_and_is_explained(records: tuple[StepRecord, ...]) -> None:

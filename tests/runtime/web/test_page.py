@@ -12,14 +12,19 @@ from runtime.control.journal import Journal, StepRecord
 from runtime.fleet.state import FleetState, HostState
 from runtime.web.server import WebServer, journal_server, web_server
 from tests.runtime.web.browser import Page
-from tests.runtime.web.recorded import config, write
+from tests.runtime.web.recorded import config, told_by_batch, write
 
+MISSING = "\N{EN DASH}"
 CHARTS = ("arrivals", "latency", "executors", "frequency", "power", "cost")
 Records = tuple[StepRecord, ...]
 
 POINTS = """
 (id => Math.max(0, ...[...document.querySelectorAll(`#${id} svg.chart :is(.line, .area)`)]
   .map(path => (path.getAttribute('d').match(/[LHV]/g) ?? []).length)))
+"""
+CORNERS = """
+(id => [...document.querySelectorAll(`#${id} .chart .line.measured:not(.ahead)`)]
+  .map(path => path.getAttribute('d').slice(1).split('L').map(each => each.split(' ').map(Number))))
 """
 LUMINANCE = """
 (name => { const [r, g, b] = getComputedStyle(document.body)[name].match(/[0-9.]+/g).map(Number);
@@ -73,6 +78,70 @@ def test_everything_is_drawn_without_a_complaint(
         == 4
     )
     assert page.errors() == []
+
+
+def test_values_told_once_a_batch_are_joined_where_they_belong(
+    page: Page, tmp_path: Path, records: Records
+) -> None:
+    every, age, last = 20, 15, 149
+    sparse = told_by_batch(records[: last + 1], every, age)
+    assert sparse[-1].measurement.arrivals_per_s is None
+    with web_server(config(), Web(port=0), write(tmp_path / "orders", sparse)) as server:
+        page.open(server.url)
+        page.wait_for("document.body.dataset.step && document.body.dataset.connection === 'open'")
+        (arrived,) = page.evaluate(f"{CORNERS}('arrivals')")
+        (latency,) = page.evaluate(f"{CORNERS}('latency')")
+        told = last // every
+        assert len(arrived) == len(latency) == told
+        now = float(
+            page.evaluate("document.querySelector('#arrivals .now').getAttribute('d')")
+            .split()[0]
+            .removeprefix("M")
+        )
+        px_per_step = (arrived[-1][0] - arrived[0][0]) / (every * (told - 1))
+        since_told = last - every * told
+        assert (now - arrived[-1][0]) / px_per_step == pytest.approx(since_told + age, abs=0.2)
+        assert (now - latency[-1][0]) / px_per_step == pytest.approx(since_told, abs=0.2)
+        for shown in (
+            "#figures .figure:nth-child(1) strong",
+            "#figures .figure:nth-child(2) strong",
+            "#arrivals .legend li:nth-child(2) b",
+            "#latency .legend li:nth-child(1) b",
+        ):
+            assert page.evaluate(f"document.querySelector('{shown}').textContent") != MISSING, shown
+        assert page.errors() == []
+
+
+def test_values_that_are_overdue_are_shown_no_more(
+    page: Page, tmp_path: Path, records: Records
+) -> None:
+    silent = told_by_batch(records[50:150], 1000, 0)
+    sparse = (*told_by_batch(records[:50], 4, 3), *silent[1:])
+    with web_server(config(), Web(port=0), write(tmp_path / "orders", sparse)) as server:
+        page.open(server.url)
+        page.wait_for("document.body.dataset.step && document.body.dataset.connection === 'open'")
+        words = page.evaluate("document.querySelector('#figures').innerText").split()
+        assert words[words.index("Arrivals") + 1] == MISSING
+        shown = "document.querySelector('#latency .legend b').textContent"
+        assert page.evaluate(shown) == MISSING
+
+
+def test_a_cheaper_alternative_has_one_sign(page: Page, tmp_path: Path, records: Records) -> None:
+    record = next(each for each in records if each.decision.alternatives)
+    plan, (first, *_) = record.decision.plan, record.decision.alternatives
+    assert plan is not None
+    cheaper = replace(first, cost=replace(plan.cost, resource=plan.cost.resource - 1.483))
+    dearer = replace(first, cost=replace(plan.cost, resource=plan.cost.resource + 2.0))
+    decision = replace(record.decision, alternatives=(cheaper, dearer))
+    folder = write(tmp_path / "orders", (replace(record, decision=decision),))
+    with web_server(config(), Web(port=0), folder) as server:
+        page.open(server.url)
+        page.wait_for("document.body.dataset.step")
+        more = page.evaluate(
+            "[...document.querySelectorAll('#alternatives tbody tr:not(.reason)')]"
+            ".map(row => row.lastElementChild.textContent)"
+        )
+        assert more == ["", "-1.483", "+2.000"]
 
 
 def test_steps_arrive_by_themselves(shown: tuple[Page, WebServer], records: Records) -> None:

@@ -16,6 +16,7 @@ def point(at_s: float, latency_s: float | None = 1.0) -> Point:
         at_s=at_s,
         step=int(at_s),
         arrivals_per_s=None,
+        arrivals_age_s=0.0,
         expected_per_s=None,
         low_per_s=None,
         high_per_s=None,

@@ -1,10 +1,13 @@
 """The state behind every view, from records of real decisions and from arbitrary ones."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
 from math import isclose
+from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,7 +20,7 @@ from runtime.web.fan import FEWEST_ERRORS, ForecastErrors
 from runtime.web.state import RunState
 from tests.runtime.control.records import plain_record
 from tests.runtime.control.records import records as any_record
-from tests.runtime.web.recorded import config
+from tests.runtime.web.recorded import config, told_by_batch
 
 FACTS = facts_of(config(), "orders")
 
@@ -76,8 +79,35 @@ def test_the_fan_has_no_range_before_enough_forecasts_came_true(
 ) -> None:
     errors = ForecastErrors()
     for record in records[:FEWEST_ERRORS]:
-        errors.observe(record)
+        errors.observe(record, 1.0)
     assert all(each.low_per_s is None for each in errors.fan(records[FEWEST_ERRORS - 1]))
+
+
+@pytest.mark.parametrize("age_steps", [0, 9, 21])
+def test_forecasts_are_compared_with_the_step_a_rate_belongs_to(
+    records: tuple[StepRecord, ...], age_steps: int
+) -> None:
+    """Whatever is expected comes exactly, but is told by the batch and late."""
+    exact = []
+    for index, record in enumerate(records):
+        rates = np.array([100.0 * (index + ahead) ** 2 for ahead in (1, 2, 3)])
+        decision = replace(record.decision, expected_arrivals_per_s=rates)
+        measured = replace(record.measurement, arrivals_per_s=100.0 * index**2)
+        exact.append(replace(record, measurement=measured, decision=decision))
+    state = state_of(told_by_batch(tuple(exact), 5, age_steps))
+    latest = state.latest()
+    assert latest is not None and len(latest.fan) == 3
+    for each in latest.fan:
+        assert each.low_per_s == each.high_per_s == each.per_s
+
+
+def test_forecasts_that_nobody_answers_are_forgotten(records: tuple[StepRecord, ...]) -> None:
+    errors, silent = ForecastErrors(), told_by_batch(records[:1], 1, 1)[0]
+    planned = next(r.decision for r in records if r.decision.expected_arrivals_per_s is not None)
+    for step in range(1, 2000):
+        measured = replace(silent.measurement, step=step)
+        errors.observe(replace(silent, measurement=measured, decision=planned), 1.0)
+    assert len(errors._pending) < 700
 
 
 def test_a_record_that_is_known_is_not_taken_twice(records: tuple[StepRecord, ...]) -> None:
@@ -107,6 +137,28 @@ def test_hosts_are_known_by_their_events() -> None:
         ("w1", "recovered"),
         ("w2", "lost"),
     ]
+
+
+def test_a_query_that_waits_keeps_the_figures_of_its_last_batch() -> None:
+    fresh: dict[str, Any] = {
+        "query": "q",
+        "activity": "fresh",
+        "arrivals_per_s": 5.0,
+        "latency_s": 2.0,
+    }
+    silent: dict[str, Any] = {"query": "q", "arrivals_per_s": None, "latency_s": None}
+
+    def shown(*queries: dict[str, Any]) -> Mapping[str, Any]:
+        steps = (replace(plain_record(i), queries=(each,)) for i, each in enumerate(queries))
+        latest = state_of(tuple(steps)).latest()
+        assert latest is not None
+        return latest.queries[0]
+
+    waiting, stale = {**silent, "activity": "waiting"}, {**silent, "activity": "stale"}
+    held = shown(fresh, waiting, waiting)
+    assert (held["activity"], held["arrivals_per_s"], held["latency_s"]) == ("waiting", 5.0, 2.0)
+    assert shown(fresh, stale)["arrivals_per_s"] is None
+    assert shown({**waiting, "query": "p"}, waiting)["arrivals_per_s"] is None
 
 
 def test_unapplied_requests_are_timed() -> None:

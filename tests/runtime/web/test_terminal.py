@@ -1,5 +1,6 @@
 """`foresight top` and the command that serves a journal."""
 
+import re
 import signal
 import subprocess
 import sys
@@ -15,8 +16,9 @@ from runtime.cli import dashboard, top
 from runtime.control.journal import StepRecord
 from runtime.web.facts import facts_in
 from runtime.web.state import RunState
-from runtime.web.terminal import screen, sparkline
+from runtime.web.terminal import BLOCKS, screen, sparkline
 from tests.runtime.web.client import ask
+from tests.runtime.web.recorded import told_by_batch
 
 COMMANDS = """
 import typer
@@ -51,6 +53,22 @@ def test_a_glance_has_everything(
         assert words in text
     assert "Rejected" in text and "Decisions" in text and "█" in text
     assert max(len(line) for line in text.splitlines()) <= width
+
+
+def test_between_batches_the_last_values_are_held(
+    journal: Path, records: tuple[StepRecord, ...]
+) -> None:
+    state = RunState(facts_in(journal))
+    for record in told_by_batch(records, 12, 9)[:-2]:
+        state.add(record)
+    assert state.points[-1].arrivals_per_s is None and state.points[-1].latency_s is None
+    console = Console(width=120, file=StringIO())
+    with console.capture() as captured:
+        console.print(screen(state, records[-1].at_s, 120))
+    for name, told in (("arrivals", r"arrivals +[\d,.]+/s"), ("latency", r"latency +[\d.]+ m?s")):
+        (line,) = (line for line in captured.get().splitlines() if line.startswith(name))
+        assert re.match(told, line)
+        assert sum(column in BLOCKS for column in line) >= 60
 
 
 def test_a_line_of_blocks() -> None:
