@@ -18,6 +18,7 @@ from typing import Any
 
 import msgspec
 
+from benchmarks.hft.demo_load import WAVE
 from benchmarks.hft.experiment import Experiment, Outcome
 from benchmarks.hft.placement import Method
 from benchmarks.hft.replay import Replay
@@ -32,10 +33,6 @@ _WORKER_MEMORY_MB = 700
 _STEP_S = 1.0
 _EMULATED_JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """On a share of a core the second compiler and a parallel collector never pay for themselves."""
-
-
-WAVE = Replay(rate="wave", peak_per_s=56_000.0, trough_per_s=4_000.0, period_s=180.0, symbols=100)
-"""The load of the demo."""
 
 
 @dataclass(frozen=True, slots=True)

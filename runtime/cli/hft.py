@@ -1,5 +1,6 @@
 """`foresight bench hft | quotes`: the trading pipeline on a real Spark cluster, and its source."""
 
+import dataclasses
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -9,7 +10,7 @@ import typer
 from runtime.cli.parameters import JsonFile, Overrides, writable
 
 if TYPE_CHECKING:
-    from benchmarks.hft.comparison import EmulatedHosts, GivenCluster
+    from benchmarks.hft.comparison import EmulatedHosts, GivenCluster, Setting
     from benchmarks.hft.replay import Replay
 
 
@@ -51,7 +52,12 @@ def hft(
         float, typer.Option(min=0.001, help="Plays the rates so many times faster.")
     ] = 1.0,
     peak: Annotated[
-        float | None, typer.Option(min=1, help="Quotes/s at the busiest moment.")
+        float | None,
+        typer.Option(
+            min=1,
+            help="Quotes/s at the busiest moment; without it, what emulated hosts of this machine "
+            "just about serve within the target.",
+        ),
     ] = None,
     trough: Annotated[
         float | None, typer.Option(min=0, help="Quotes/s at the bottom of a wave.")
@@ -107,10 +113,11 @@ def hft(
     missing = why_unavailable()
     if missing is not None:
         raise OSError(missing)
+    if rate == "recorded" and quotes_file is None:
+        raise typer.BadParameter("--rate recorded needs --quotes.")
     default = Setting()
     setting = Setting(
         cluster=_cluster(master, agents or [], executors),
-        replay=_replay(quotes_file, rate, acceleration, peak, trough, period_s),
         warm_up_s=default.warm_up_s if warm_up_s is None else warm_up_s,
         duration_s=duration_s,
         target_s=default.target_s if latency_ms is None else latency_ms / 1e3,
@@ -118,6 +125,11 @@ def hft(
         seed=seed,
         overrides=tuple(overrides or ()),
     )
+    wave = setting.replay
+    if peak is None and master is None and rate != "recorded":
+        wave = _wave_of_this_machine(setting)
+    replay = _replay(wave, quotes_file, rate, acceleration, peak, trough, period_s)
+    setting = dataclasses.replace(setting, replay=replay)
     peak_per_s = setting.replay.peak_per_s
     with live_view(setting.target_s, peak_per_s) as view:
         comparison = compare(policies.split(","), setting, view.begin, view.step)
@@ -152,6 +164,7 @@ def calibrate_plant(
     if missing is not None:
         raise OSError(missing)
     setting = Setting(duration_s=duration_s, seed=seed, overrides=tuple(overrides or ()))
+    setting = dataclasses.replace(setting, replay=_wave_of_this_machine(setting))
     with live_view(setting.target_s, setting.replay.peak_per_s) as view:
         found = calibrate(setting, view.begin, view.step)
     show(Results("calibrate-plant", "spark", calibration_rows(found)), json_file)
@@ -187,7 +200,26 @@ def _cluster(
     return GivenCluster(master, tuple(agents), executors)
 
 
+def _wave_of_this_machine(setting: "Setting") -> "Replay":
+    from benchmarks.hft.demo_load import machine_speed, scaled_wave
+    from runtime.cli.output import activity
+
+    with activity("hft") as begin:
+        begin("how fast this machine is")
+        speed = machine_speed()
+    wave = scaled_wave(
+        speed, setting.cluster.executors, setting.trigger_interval_s, setting.target_s
+    )
+    print(
+        f"This machine does {speed:.2f} of the work a second that the demo was made for: its wave "
+        f"goes up to {wave.peak_per_s:,.0f} quotes/s.",
+        file=sys.stderr,
+    )
+    return wave
+
+
 def _replay(
+    wave: "Replay",
     path: Path | None,
     rate: str,
     acceleration: float,
@@ -195,20 +227,16 @@ def _replay(
     trough: float | None,
     period_s: float | None,
 ) -> "Replay":
-    """The demo's wave with what was given otherwise."""
+    """The wave with what was given otherwise."""
     import msgspec
 
-    from benchmarks.hft.comparison import WAVE
-
-    if rate == "recorded" and path is None:
-        raise typer.BadParameter("--rate recorded needs --quotes.")
     given = {
         "path": None if path is None else str(path.absolute()),
-        "symbols": WAVE.symbols if path is None else None,
+        "symbols": wave.symbols if path is None else None,
         "rate": rate,
         "acceleration": acceleration,
-        "peak_per_s": WAVE.peak_per_s if peak is None else peak,
-        "trough_per_s": WAVE.trough_per_s if trough is None else trough,
-        "period_s": WAVE.period_s if period_s is None else period_s,
+        "peak_per_s": wave.peak_per_s if peak is None else peak,
+        "trough_per_s": wave.trough_per_s if trough is None else trough,
+        "period_s": wave.period_s if period_s is None else period_s,
     }
-    return msgspec.structs.replace(WAVE, **given)
+    return msgspec.structs.replace(wave, **given)

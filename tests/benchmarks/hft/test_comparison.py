@@ -7,7 +7,6 @@ import pytest
 
 from benchmarks.hft.calibration_run import arrivals
 from benchmarks.hft.comparison import (
-    WAVE,
     GivenCluster,
     Setting,
     compare,
@@ -15,6 +14,7 @@ from benchmarks.hft.comparison import (
     experiment_of,
     running,
 )
+from benchmarks.hft.demo_load import WAVE
 from benchmarks.hft.replay import Replay
 from benchmarks.results import Provenance
 from runtime.config import ConfigError

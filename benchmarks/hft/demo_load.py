@@ -1,0 +1,70 @@
+"""The demo's wave of load, and how high it may be on this machine.
+
+Emulated hosts are shares of real cores, and a core is no fixed thing: two virtual ones may be two
+threads of the same. Quotes/s that are a wave on one machine are an overload on the next, where all
+policies are late and nothing can be told apart. So the work of the pipeline is timed first, and
+the top of the wave is what all executors at full speed just about serve within the target.
+"""
+
+import os
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from statistics import fmean
+
+import msgspec
+
+from benchmarks.hft.replay import Replay
+from benchmarks.hft.throughput import alone_cpu_s
+from benchmarks.plants.micro_batch import MicroBatchTraits
+
+WAVE = Replay(rate="wave", peak_per_s=56_000.0, trough_per_s=4_000.0, period_s=180.0, symbols=100)
+"""On a machine of speed 1."""
+REFERENCE = MicroBatchTraits(overhead_s=1.4, batch_cycles=5.3e9, row_cycles=88_000.0)
+"""What `foresight bench calibrate-plant` found on emulated hosts, on a machine of speed 1."""
+REFERENCE_FIT_CPU_S = 6.5
+"""CPU time there that the fits of a million quotes take. An estimate: `foresight bench pipeline`
+measured 7.0 s there, beside other work."""
+FULL_SPEED_HZ = 2e9
+"""Of an emulated CPU at its highest frequency, whatever share of a core that is."""
+TOP = 1.06
+"""A batch averages over the top of the wave, which may so be a little above what is served."""
+LEAST_PER_S = 1_000.0
+"""Less is no load any more: where even that is too much, the demo runs and is late."""
+TIMED_QUOTES = 400_000
+TIMED_PROCESSES = 2
+"""The emulated hosts together have nearly two cores."""
+
+
+def scaled_wave(speed: float, executors: int, trigger_interval_s: float, target_s: float) -> Replay:
+    """The wave for a machine of this speed, with as deep a trough."""
+    peak_per_s = top_per_s(speed, executors, trigger_interval_s, target_s)
+    depth = (WAVE.trough_per_s or 0.0) / WAVE.peak_per_s
+    return msgspec.structs.replace(
+        WAVE, peak_per_s=peak_per_s, trough_per_s=round(depth * peak_per_s, -2)
+    )
+
+
+def machine_speed(quotes: int = TIMED_QUOTES) -> float:
+    """This machine's against the reference's, with its cores at work side by side; some seconds."""
+    processes = min(TIMED_PROCESSES, os.cpu_count() or 1)
+    # spawn: a fork would inherit the threads of numerical libraries in an unknown state.
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+        timed_s = list(pool.map(_fit_cpu_s, [quotes] * processes))
+    return REFERENCE_FIT_CPU_S / fmean(timed_s)
+
+
+def top_per_s(speed: float, executors: int, trigger_interval_s: float, target_s: float) -> float:
+    """Quotes/s at the top of a wave that a machine of this speed serves within the target.
+
+    A quote waits half an interval for its batch, which then takes o + (w + B * c) / (n * f), all of
+    it slower by the speed; solved for B, the quotes of one interval.
+    """
+    batch_s = target_s - trigger_interval_s / 2
+    work_s = max(batch_s - REFERENCE.overhead_s / speed, 0.0)
+    cycles = work_s * executors * FULL_SPEED_HZ * speed - REFERENCE.batch_cycles
+    served_per_s = cycles / REFERENCE.row_cycles / trigger_interval_s
+    return max(round(TOP * served_per_s, -2), LEAST_PER_S)
+
+
+def _fit_cpu_s(quotes: int) -> float:
+    return alone_cpu_s(quotes)["fit"]

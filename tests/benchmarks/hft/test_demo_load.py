@@ -1,0 +1,51 @@
+"""The demo's load on fast and slow machines."""
+
+import pytest
+
+from benchmarks.hft.comparison import EmulatedHosts, Setting
+from benchmarks.hft.demo_load import (
+    LEAST_PER_S,
+    REFERENCE,
+    TOP,
+    WAVE,
+    machine_speed,
+    scaled_wave,
+    top_per_s,
+)
+from mpc.micro_batch import BatchCost, micro_batch_latency_s
+from mpc.values import ConfigurationSpace
+
+SETTING = Setting()
+DEMO = (EmulatedHosts().executors, SETTING.trigger_interval_s, SETTING.target_s)
+
+
+def test_the_machine_that_the_demo_was_made_for_gets_its_wave() -> None:
+    assert top_per_s(1.0, *DEMO) == pytest.approx(WAVE.peak_per_s, rel=0.01)
+
+
+@pytest.mark.parametrize("speed", [0.5, 0.7, 1.0, 2.0])
+def test_all_executors_at_full_speed_just_about_keep_the_target(speed: float) -> None:
+    executors, interval_s, target_s = DEMO
+    full = ConfigurationSpace(executors, executors, (2_000_000,))
+    fixed_s = REFERENCE.overhead_s + REFERENCE.batch_cycles / (executors * 2e9)
+    cost = BatchCost(fixed_s / speed, REFERENCE.row_cycles / speed)
+    served_per_s = top_per_s(speed, *DEMO) / TOP
+    latency_s = micro_batch_latency_s(served_per_s, cost, full, 1.0, interval_s)
+    assert float(latency_s.max()) == pytest.approx(target_s, rel=0.01)
+
+
+def test_a_machine_that_is_too_slow_gets_a_little() -> None:
+    assert top_per_s(0.1, *DEMO) == LEAST_PER_S
+
+
+def test_the_trough_is_as_deep_as_ever() -> None:
+    wave = scaled_wave(0.6, *DEMO)
+    assert wave.trough_per_s is not None
+    assert WAVE.trough_per_s is not None
+    depth = WAVE.trough_per_s / WAVE.peak_per_s
+    assert wave.trough_per_s / wave.peak_per_s == pytest.approx(depth, rel=0.05)
+    assert (wave.period_s, wave.symbols) == (WAVE.period_s, WAVE.symbols)
+
+
+def test_this_machine_has_a_speed() -> None:
+    assert 0.01 < machine_speed(quotes=20_000) < 100.0
