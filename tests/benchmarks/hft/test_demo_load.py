@@ -1,5 +1,6 @@
 """The demo's load on fast and slow machines."""
 
+import numpy as np
 import pytest
 
 from benchmarks.hft.comparison import EmulatedHosts, Setting
@@ -30,7 +31,7 @@ def test_all_executors_at_full_speed_just_about_keep_the_target(speed: float) ->
     fixed_s = REFERENCE.overhead_s + REFERENCE.batch_cycles / (executors * 2e9)
     cost = BatchCost(fixed_s / speed, REFERENCE.row_cycles / speed)
     served_per_s = top_per_s(speed, *DEMO) / TOP
-    latency_s = micro_batch_latency_s(served_per_s, cost, full, 1.0, interval_s)
+    latency_s = micro_batch_latency_s(np.asarray(served_per_s), cost, full, 1.0, interval_s)
     assert float(latency_s.max()) == pytest.approx(target_s, rel=0.01)
 
 
