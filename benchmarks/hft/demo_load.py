@@ -1,8 +1,8 @@
 """The demo's wave of load, and how high it may be on this machine.
 
-Emulated hosts are shares of real cores, and a core is no fixed thing: two virtual ones may slow each
-other down to half. Quotes/s that are a wave on one machine are an overload on the next, where all
-policies are late and nothing can be told apart. So the work of the pipeline is timed first, and
+Emulated hosts are shares of real cores, and a core is no fixed thing: two virtual ones may slow
+each other down to half. Quotes/s that are a wave on one machine are an overload on the next, where
+all policies are late and nothing can be told apart. So the work of the pipeline is timed first, and
 the top of the wave is what all executors at full speed just about serve within the target.
 """
 
