@@ -22,8 +22,8 @@ WAVE = Replay(rate="wave", peak_per_s=56_000.0, trough_per_s=4_000.0, period_s=1
 REFERENCE = MicroBatchTraits(overhead_s=1.4, batch_cycles=5.3e9, row_cycles=88_000.0)
 """What `foresight bench calibrate-plant` found on emulated hosts, on a machine of speed 1."""
 REFERENCE_FIT_CPU_S = 6.5
-"""CPU time there that the fits of a million quotes take. An estimate: `foresight bench pipeline`
-measured 7.0 s there, beside other work."""
+"""CPU time there that the fits of a million quotes take. Not measured: `foresight bench pipeline`
+gave 7.0 s there beside other work, and 6.5 makes a second machine as slow as its batches were."""
 FULL_SPEED_HZ = 2e9
 """Of an emulated CPU at its highest frequency, whatever share of a core that is."""
 TOP = 1.06
