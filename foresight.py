@@ -10,14 +10,14 @@ if TYPE_CHECKING:
     from benchmarks.sweep import simulate
     from runtime.config import load_config
     from runtime.spark.attach import attach
-    from runtime.spark.observe import observe
+    from runtime.spark.sensing.observe import observe
 
 __all__ = ["attach", "load_config", "observe", "simulate"]
 
 _HOMES = {
     "attach": "runtime.spark.attach",
     "load_config": "runtime.config",
-    "observe": "runtime.spark.observe",
+    "observe": "runtime.spark.sensing.observe",
     "simulate": "benchmarks.sweep",
 }
 

@@ -21,9 +21,9 @@ import psutil
 from energy.emulation.description import HostDescription
 from energy.emulation.folder import write_files
 from energy.emulation.host import EmulatedHost
-from runtime.agent.certs import issue, make_authority
-from runtime.agent.client import AgentClient
-from runtime.agent.tls import TlsFiles
+from runtime.agent.service.certs import issue, make_authority
+from runtime.agent.wire.client import AgentClient
+from runtime.agent.wire.tls import TlsFiles
 
 MOST_CORE_PERCENT = 1.0
 MOST_MEMORY_MB = 80.0

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from benchmarks.oracle import Clairvoyance, OraclePolicy
-from benchmarks.plants.operator import OperatorPlant
-from benchmarks.plants.paper_machine import CYCLES_PER_POINT, SPACE, core_power
 from benchmarks.scenarios import Scenario
-from benchmarks.workloads.trace import TriggerTrace
 from energy.calibration import PowerPoint, calibrated, points_to_measure
 from energy.power import CalibratedPower, ProportionalPower
 from forecasting.registry import make_forecaster
 from mpc.policies.lat import LatParameters, LatPolicy
 from mpc.ports import Policy
+from mpc.simulation.operator import OperatorPlant
+from mpc.simulation.paper_machine import CYCLES_PER_POINT, SPACE, core_power
+from mpc.simulation.trace import TriggerTrace
 from runtime.build import foresight_policy
 from runtime.config import Config
 from runtime.config.policies import TABLED_POLICIES

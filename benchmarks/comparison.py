@@ -16,13 +16,13 @@ from multiprocessing import get_context
 import numpy as np
 
 from benchmarks.catalogue import make_policy
-from benchmarks.plants.operator import OperatorPlant, StepRecord
-from benchmarks.plants.paper_machine import CYCLES_PER_POINT, SPACE, core_power
 from benchmarks.results import Row, Run, Series
 from benchmarks.scenarios import Scenario, ScenarioRequest, build
-from benchmarks.workloads.trace import TriggerTrace
 from mpc.loop import control
 from mpc.ports import Policy
+from mpc.simulation.operator import OperatorPlant, StepRecord
+from mpc.simulation.paper_machine import CYCLES_PER_POINT, SPACE, core_power
+from mpc.simulation.trace import TriggerTrace
 from mpc.values import Configuration, Decision, Measurement
 from runtime.config import Config
 

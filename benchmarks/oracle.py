@@ -10,12 +10,12 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from benchmarks.plants import operator_kernel as kernel
-from benchmarks.plants.operator import QUEUE_CAPACITY, OperatorPlant
-from benchmarks.workloads.trace import TriggerTrace
 from energy.power import PowerModel
 from mpc.balance import balanced
 from mpc.loop import control
+from mpc.simulation import operator_kernel as kernel
+from mpc.simulation.operator import QUEUE_CAPACITY, OperatorPlant
+from mpc.simulation.trace import TriggerTrace
 from mpc.values import ConfigurationSpace, Decision, FloatArray, IntArray, Measurement
 
 CHANGE_CHARGE_W = 2.0

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.plants.micro_batch import MicroBatchPlant, MicroBatchTraits
 from mpc.loop import control
 from mpc.ports import Policy
+from mpc.simulation.micro_batch import MicroBatchPlant, MicroBatchTraits
 from mpc.snapshot import load, save
 from runtime.build import live_policy, live_power, live_space
 from runtime.config import load_config

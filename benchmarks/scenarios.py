@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.forecast_bench import read_rates
-from benchmarks.plants.paper_machine import CAPACITY_TUPLES_PER_S
 from benchmarks.workloads import rates as workloads
 from benchmarks.workloads.keys import generated_key_frequencies, read_key_frequencies
-from benchmarks.workloads.series import RateSeries
-from benchmarks.workloads.trace import TriggerTrace, Windows, draw_trace
+from mpc.simulation.paper_machine import CAPACITY_TUPLES_PER_S
+from mpc.simulation.series import RateSeries
+from mpc.simulation.trace import TriggerTrace, Windows, draw_trace
 from mpc.values import FloatArray
 
 EQUITY_DAYS = ("20131007", "20131008")

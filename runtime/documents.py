@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from runtime.agent.documents import agent_configuration_page
+from runtime.agent.service.documents import agent_configuration_page
 from runtime.cli.reference import commands_page
 from runtime.config.documents import configuration_page, default_toml
 

@@ -21,11 +21,11 @@ from pyspark.sql.streaming.query import StreamingQuery
 from benchmarks.hft.pipeline import SESSION_OPTIONS
 from benchmarks.hft.source import QuotesDataSource
 from benchmarks.hft.stages import WORKER_MODULES
-from runtime.spark.cluster import ClusterUnavailable, LocalCluster, WorkerHost
-from runtime.spark.options import SCALING_OPTIONS, add_worker_folder, warm_worker_options
-from runtime.spark.progress import BatchProgress, parse_progress
-from runtime.spark.queries import SparkQuery
-from runtime.spark.scheduler import Scheduler
+from runtime.spark.launching.local_cluster import ClusterUnavailable, LocalCluster, WorkerHost
+from runtime.spark.launching.options import SCALING_OPTIONS, add_worker_folder, warm_worker_options
+from runtime.spark.scaling.scheduler import Scheduler
+from runtime.spark.sensing.progress import BatchProgress, parse_progress
+from runtime.spark.sensing.queries import SparkQuery
 
 HOST = "127.0.0.2"
 PATIENCE_S = 180.0

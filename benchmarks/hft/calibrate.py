@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.optimize import nnls
 
-from benchmarks.plants.micro_batch import MicroBatchPlant, MicroBatchTraits
 from benchmarks.results import Run
 from energy.power import ProportionalPower
+from mpc.simulation.micro_batch import MicroBatchPlant, MicroBatchTraits
 from mpc.values import BatchSample, Configuration, Decision, FloatArray
 from runtime.control.journal import StepRecord
 

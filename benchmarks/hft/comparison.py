@@ -24,9 +24,9 @@ from benchmarks.hft.placement import Method
 from benchmarks.hft.replay import Replay
 from benchmarks.results import Comparison, Provenance
 from runtime.fleet.local import LocalHosts
-from runtime.spark.archive import find_archive, make_archive
-from runtime.spark.cluster import LocalCluster, WorkerHost
-from runtime.spark.options import add_worker_folder
+from runtime.spark.launching.archive import find_archive, make_archive
+from runtime.spark.launching.local_cluster import LocalCluster, WorkerHost
+from runtime.spark.launching.options import add_worker_folder
 
 _WORKER_MEMORY_MB = 700
 """For one executor of 512 MB."""

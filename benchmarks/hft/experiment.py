@@ -29,8 +29,8 @@ from runtime.config import Config, load_config
 from runtime.control.assembly import PolicyFactory
 from runtime.control.journal import StepRecord
 from runtime.spark.attach import attach
-from runtime.spark.options import SCALING_OPTIONS, warm_worker_options
-from runtime.spark.scheduler import Scheduler
+from runtime.spark.launching.options import SCALING_OPTIONS, warm_worker_options
+from runtime.spark.scaling.scheduler import Scheduler
 
 LEARNING_S = 150.0
 """The controller starts so long before the measured time: it needs some batches to know the job,

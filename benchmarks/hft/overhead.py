@@ -31,7 +31,7 @@ from benchmarks.hft.replay import Replay
 from runtime.config import Config, load_config
 from runtime.fleet.local import LocalHosts
 from runtime.spark.attach import attach
-from runtime.spark.progress import BatchProgress
+from runtime.spark.sensing.progress import BatchProgress
 
 EXECUTORS = 2
 SPACE_EXECUTORS = 8

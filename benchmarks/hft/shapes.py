@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.hft.schedule import RateSchedule, rate_schedule
 from benchmarks.workloads.rates import generated_equity_day, generated_random_walk
-from benchmarks.workloads.series import RateSeries
+from mpc.simulation.series import RateSeries
 
 Shape = Literal["constant", "wave", "random-walk", "trading-day"]
 SHAPES: tuple[Shape, ...] = get_args(Shape)

@@ -11,9 +11,9 @@ import numpy as np
 from benchmarks.comparison import TimedPolicy, configuration_distance
 from benchmarks.peers.catalogue import check_policies, make_policy
 from benchmarks.peers.setting import Setting, load
-from benchmarks.plants.micro_batch import MicroBatchPlant, latency_quantiles_s
 from benchmarks.results import Comparison, Row, Run, Series
 from mpc.loop import ControlStep, control
+from mpc.simulation.micro_batch import MicroBatchPlant, latency_quantiles_s
 from runtime.config import Config
 
 

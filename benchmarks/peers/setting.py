@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.forecast_bench import read_rates
-from benchmarks.plants.micro_batch import MicroBatchPlant, MicroBatchTraits
 from benchmarks.workloads.rates import averaged_to
 from energy.power import CalibratedPower, prior_power
+from mpc.simulation.micro_batch import MicroBatchPlant, MicroBatchTraits
 from mpc.values import ConfigurationSpace, FloatArray
 
 SPACE = ConfigurationSpace(1, 20, tuple(range(1_200_000, 2_000_001, 100_000)))

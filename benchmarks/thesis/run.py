@@ -6,12 +6,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from benchmarks.plants.micro_batch import MicroBatchTraits
-from benchmarks.plants.queued_batches import QueuedBatchPlant
 from benchmarks.thesis.workload import BATCH_S, FREQUENCY_KHZ, Workload
 from energy.power import prior_power
 from mpc.loop import control
 from mpc.ports import Policy
+from mpc.simulation.micro_batch import MicroBatchTraits
+from mpc.simulation.queued_batches import QueuedBatchPlant
 from mpc.values import Configuration, ConfigurationSpace, FloatArray
 
 SPACE = ConfigurationSpace(4, 24, (FREQUENCY_KHZ,))

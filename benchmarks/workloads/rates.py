@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from pyarrow import parquet
 
-from benchmarks.workloads.series import RateSeries
+from mpc.simulation.series import RateSeries
 from mpc.values import FloatArray
 
 PAPER_STEPS = 180

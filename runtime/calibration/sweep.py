@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from energy.calibration import CALIBRATION_POINTS, PowerPoint, points_to_measure
-from runtime.agent.client import AgentClient
-from runtime.agent.messages import EnergyReport, ExecutorsReport, Hello
-from runtime.agent.refusals import Refused
+from runtime.agent.wire.client import AgentClient
+from runtime.agent.wire.messages import EnergyReport, ExecutorsReport, Hello
+from runtime.agent.wire.refusals import Refused
 from runtime.calibration.load import APPLICATION
 
 LEASE_PERIOD_MS = 5_000

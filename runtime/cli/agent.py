@@ -14,8 +14,8 @@ from runtime.cli import agent_setup
 from runtime.cli.parameters import Overrides
 
 if TYPE_CHECKING:
-    from runtime.agent.client import AgentClient
-    from runtime.agent.messages import Status
+    from runtime.agent.wire.client import AgentClient
+    from runtime.agent.wire.messages import Status
 
 agent_app = typer.Typer(
     help="The privileged agent of a worker host: its energy and its CPU frequencies.",
@@ -49,8 +49,8 @@ def run(
     config_file: ConfigFile = None, root: Root = Path("/"), overrides: Overrides = None
 ) -> None:
     """Serve this host until SIGTERM, then restore it."""
-    from runtime.agent.daemon import run_agent
-    from runtime.agent.load import load_agent_config
+    from runtime.agent.service.daemon import run_agent
+    from runtime.agent.service.load import load_agent_config
 
     path = _config_path(config_file)
     with _told():
@@ -63,9 +63,9 @@ def restore(
     config_file: ConfigFile = None, root: Root = Path("/"), overrides: Overrides = None
 ) -> None:
     """Put back what an agent that is gone had changed; harmless when there is nothing."""
-    from runtime.agent.load import load_agent_config
-    from runtime.agent.offline import restore_offline
-    from runtime.agent.trust import check_unwritable
+    from runtime.agent.core.offline import restore_offline
+    from runtime.agent.service.load import load_agent_config
+    from runtime.agent.wire.trust import check_unwritable
 
     path = _config_path(config_file)
     if path is not None:
@@ -116,7 +116,7 @@ def release(socket: Socket = None) -> None:
 
 
 def _config_path(given: Path | None) -> Path | None:
-    from runtime.agent.load import DEFAULT_PATH
+    from runtime.agent.service.load import DEFAULT_PATH
 
     return given if given is not None or not DEFAULT_PATH.exists() else DEFAULT_PATH
 
@@ -124,9 +124,9 @@ def _config_path(given: Path | None) -> Path | None:
 def _client(
     socket: Path | None, url: str | None, files: tuple[Path | None, Path | None, Path | None]
 ) -> "AgentClient":
-    from runtime.agent.client import AgentClient
-    from runtime.agent.settings import Listen
-    from runtime.agent.tls import TlsFiles
+    from runtime.agent.service.settings import Listen
+    from runtime.agent.wire.client import AgentClient
+    from runtime.agent.wire.tls import TlsFiles
 
     if url is None:
         return AgentClient.local(socket or Listen().socket)
@@ -146,9 +146,9 @@ def _client(
 def _told() -> Iterator[None]:
     """What an agent or a host refuses is one line and exit code 1, like every other failure."""
     from energy.errors import HostError
-    from runtime.agent.client import AgentUnreachable
-    from runtime.agent.refusals import Refused
-    from runtime.agent.state import StateError
+    from runtime.agent.core.state import StateError
+    from runtime.agent.wire.client import AgentUnreachable
+    from runtime.agent.wire.refusals import Refused
 
     try:
         yield

@@ -37,7 +37,7 @@ def certs(
     ] = 825,
 ) -> None:
     """Make certificates for agents and controllers, and an authority if DIR has none."""
-    from runtime.agent.certs import authority_files, check_issue, issue, make_authority
+    from runtime.agent.service.certs import authority_files, check_issue, issue, make_authority
 
     hosts = [[host.strip() for host in agent.split(",")] for agent in agents or ()]
     names = [each[0] for each in hosts] + (controllers or [])
@@ -77,9 +77,9 @@ def check(
     overrides: Overrides = None,
 ) -> None:
     """Validate the configuration of an agent, and who can change its files."""
-    from runtime.agent.load import load_agent_config
-    from runtime.agent.tls import TlsFiles, server_context
-    from runtime.agent.trust import check_unwritable
+    from runtime.agent.service.load import load_agent_config
+    from runtime.agent.wire.tls import TlsFiles, server_context
+    from runtime.agent.wire.trust import check_unwritable
 
     config = load_agent_config(config_file, overrides or ())
     check_unwritable(config_file)
@@ -105,7 +105,7 @@ def install(
     ] = False,
 ) -> None:
     """Write the systemd unit, its group and folders, and a commented agent.toml."""
-    from runtime.agent.install import (
+    from runtime.agent.service.install import (
         NEXT_COMMANDS,
         carry_out,
         command_problem,

@@ -13,7 +13,7 @@ import typer
 from runtime.cli.parameters import JsonFile, writable
 
 if TYPE_CHECKING:
-    from runtime.agent.client import AgentClient
+    from runtime.agent.wire.client import AgentClient
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ def calibrate(
 @contextmanager
 def _client(socket: Path | None) -> "Iterator[tuple[AgentClient, str]]":
     """The agent, and the name under which it looks for executors."""
-    from runtime.agent.client import AgentClient
+    from runtime.agent.wire.client import AgentClient
     from runtime.fleet.local import LocalHosts
 
     if socket is not None:

@@ -108,7 +108,7 @@ def hft(
     from benchmarks.report import write_report
     from runtime.cli.hft_live import live_view
     from runtime.cli.output import Results, show
-    from runtime.spark.cluster import why_unavailable
+    from runtime.spark.launching.local_cluster import why_unavailable
 
     missing = why_unavailable()
     if missing is not None:
@@ -158,7 +158,7 @@ def calibrate_plant(
     from benchmarks.hft.comparison import Setting
     from runtime.cli.hft_live import live_view
     from runtime.cli.output import Results, show
-    from runtime.spark.cluster import why_unavailable
+    from runtime.spark.launching.local_cluster import why_unavailable
 
     missing = why_unavailable()
     if missing is not None:
@@ -174,7 +174,7 @@ def quotes(json_file: JsonFile = None) -> None:
     """Quotes/s that the source of the trading pipeline alone delivers to Spark."""
     from benchmarks.hft.source_bench import source_rows
     from runtime.cli.output import Results, activity, show
-    from runtime.spark.cluster import why_unavailable
+    from runtime.spark.launching.local_cluster import why_unavailable
 
     missing = why_unavailable()
     if missing is not None:

@@ -70,7 +70,7 @@ def pipeline(json_file: JsonFile = None) -> None:
 
 
 def _require_spark() -> None:
-    from runtime.spark.cluster import why_unavailable
+    from runtime.spark.launching.local_cluster import why_unavailable
 
     missing = why_unavailable()
     if missing is not None:

@@ -8,7 +8,7 @@ import typer
 from runtime.cli.parameters import Overrides
 
 if TYPE_CHECKING:
-    from runtime.spark.local import LocalSetting
+    from runtime.spark.launching.local_application import LocalSetting
 
 
 def add_to(app: typer.Typer) -> None:
@@ -56,7 +56,7 @@ def submit(
     application's; 2 if it cannot be controlled.
     """
     from runtime.config import load_config
-    from runtime.spark.submit import run_application, run_locally
+    from runtime.spark.launching.submit import run_application, run_locally
 
     config = load_config(config_file, overrides or ())
     options = dict(_option(text) for text in conf or ())
@@ -70,7 +70,7 @@ def submit(
 
 
 def _setting(local: str | None, emulate: bool, master: str | None) -> "LocalSetting | None":
-    from runtime.spark.local import LocalSetting
+    from runtime.spark.launching.local_application import LocalSetting
 
     if local is None:
         if emulate:

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Literal, Self
 
 from energy.emulation.dvfs.contract import Backend
-from runtime.agent.client import AgentClient, AgentUnreachable
-from runtime.agent.refusals import Refused
+from runtime.agent.wire.client import AgentClient, AgentUnreachable
+from runtime.agent.wire.refusals import Refused
 
 READY_S = 120.0
 """Eight agents on a loaded machine start one after the other in effect."""
@@ -28,7 +28,7 @@ STOP_S = 15.0
 _POLL_S = 0.02
 _LONGEST_LOG = 2000
 _FORESIGHT = (sys.executable, "-c", "import sys; from runtime.cli.main import run; sys.exit(run())")
-_TETHER = (sys.executable, "-m", "runtime.spark.tether")
+_TETHER = (sys.executable, "-m", "runtime.tether")
 
 
 class LocalHosts:

@@ -1,8 +1,8 @@
-"""What a session needs of an agent's client; `runtime.agent.client.AgentClient` has all of it."""
+"""What a session needs of an agent's client, which is `runtime.agent.wire.client.AgentClient`."""
 
 from typing import Protocol
 
-from runtime.agent.messages import (
+from runtime.agent.wire.messages import (
     EnergyReport,
     ExecutorsReport,
     FrequencySet,

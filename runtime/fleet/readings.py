@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import get_args
 
 from mpc.values import PowerSource
-from runtime.agent.messages import EnergyReport, ExecutorReport, ExecutorsReport
+from runtime.agent.wire.messages import EnergyReport, ExecutorReport, ExecutorsReport
 from runtime.fleet.state import ExecutorUse
 
 _UJ_PER_MS_PER_W = 1000.0

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
 
-from runtime.agent.refusals import Code, Refused
+from runtime.agent.wire.refusals import Code, Refused
 from runtime.fleet.backoff import Backoff
 from runtime.fleet.port import AgentPort
 from runtime.fleet.readings import CpuCounters, PowerGauge

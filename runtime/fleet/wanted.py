@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Self
 
-from runtime.agent.messages import Hello
+from runtime.agent.wire.messages import Hello
 
 
 @dataclass(frozen=True, slots=True)

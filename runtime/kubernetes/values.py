@@ -11,7 +11,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from runtime.agent.settings import EnergyRules, FrequencyRules
+from runtime.agent.service.settings import EnergyRules, FrequencyRules
 from runtime.config.errors import ConfigError
 from runtime.config.strict import Contradiction, read_strictly
 

@@ -20,11 +20,11 @@ from runtime.control.journal import Journal, JournalInUse, StepRecord
 from runtime.control.loop import Controller
 from runtime.fleet.fleet import Fleet
 from runtime.spark.live import LiveExecutors, LiveFleet, LiveSensor, agent_connections
-from runtime.spark.queries import active_queries
-from runtime.spark.scaling import ExecutorScaler
-from runtime.spark.scheduler import ScalingRefused, Scheduler, why_refused
-from runtime.spark.sensor import SparkSensor
-from runtime.spark.startup_delay import StartUpDelay
+from runtime.spark.scaling.scaler import ExecutorScaler
+from runtime.spark.scaling.scheduler import ScalingRefused, Scheduler, why_refused
+from runtime.spark.scaling.startup_delay import StartUpDelay
+from runtime.spark.sensing.queries import active_queries
+from runtime.spark.sensing.sensor import SparkSensor
 from runtime.web.server import WebServer, web_server
 
 _log = logging.getLogger("foresight")

@@ -8,15 +8,15 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from mpc.values import Measurement
-from runtime.agent.client import AgentClient
-from runtime.agent.tls import TlsFiles
+from runtime.agent.wire.client import AgentClient
+from runtime.agent.wire.tls import TlsFiles
 from runtime.config.live import Agents, agent_address
 from runtime.control.events import ControlEvent, EventKind
 from runtime.control.journal import StartUpSamples
 from runtime.control.ports import Executors
 from runtime.fleet.fleet import Connect, Fleet
-from runtime.spark.scaling import ExecutorScaler, ScalingEvent, ScalingState
-from runtime.spark.sensor import SparkSensor
+from runtime.spark.scaling.scaler import ExecutorScaler, ScalingEvent, ScalingState
+from runtime.spark.sensing.sensor import SparkSensor
 
 AGENT_PORT = 9797
 

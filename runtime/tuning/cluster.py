@@ -18,10 +18,10 @@ from benchmarks.peers.setting import (
     STARTUP_S,
     TRIGGER_INTERVAL_S,
 )
-from benchmarks.plants.micro_batch import MicroBatchPlant, MicroBatchTraits
 from energy.power import PowerModel
 from mpc.micro_batch import BatchCostEstimate, refined
 from mpc.ports import Policy
+from mpc.simulation.micro_batch import MicroBatchPlant, MicroBatchTraits
 from mpc.values import ConfigurationSpace, FloatArray
 from runtime.build import foresight_policy, live_power, live_space
 from runtime.config import Config

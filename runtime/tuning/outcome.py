@@ -6,7 +6,7 @@ from itertools import pairwise
 import msgspec
 import numpy as np
 
-from benchmarks.plants.micro_batch import FinishedBatch
+from mpc.simulation.micro_batch import FinishedBatch
 from mpc.values import Configuration
 
 WINDOW_S = 5.0

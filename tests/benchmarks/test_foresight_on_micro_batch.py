@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from benchmarks.plants.micro_batch import MicroBatchPlant, MicroBatchTraits
 from energy.power import prior_power
 from mpc.loop import control
+from mpc.simulation.micro_batch import MicroBatchPlant, MicroBatchTraits
 from mpc.values import ConfigurationSpace
 from runtime.build import foresight_policy
 from runtime.config import load_config

@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.plants.executor_pool import ExecutorPool, positive_noise
-from benchmarks.plants.micro_batch import MicroBatchPlant, MicroBatchTraits, latency_quantiles_s
-from benchmarks.plants.row_queue import RowQueue
 from energy.power import CalibratedPower
 from mpc.loop import control
 from mpc.micro_batch import BatchCost, micro_batch_latency_s, refined
 from mpc.policies.fixed import FixedPolicy
+from mpc.simulation.executor_pool import ExecutorPool, positive_noise
+from mpc.simulation.micro_batch import MicroBatchPlant, MicroBatchTraits, latency_quantiles_s
+from mpc.simulation.row_queue import RowQueue
 from mpc.values import Configuration, ConfigurationSpace, Decision, FloatArray, Measurement
 
 FAST, SLOW = 2_000_000, 1_000_000

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.plants.operator import OperatorPlant
-from benchmarks.plants.paper_machine import core_power
-from benchmarks.workloads.trace import TriggerTrace
 from mpc.balance import balanced
+from mpc.simulation.operator import OperatorPlant
+from mpc.simulation.paper_machine import core_power
+from mpc.simulation.trace import TriggerTrace
 from mpc.values import Configuration, ConfigurationSpace, Decision, FloatArray, IntArray
 
 SPACE = ConfigurationSpace(1, 3, (1_000_000, 2_000_000))

@@ -15,8 +15,8 @@ from benchmarks.workloads.rates import (
     read_equity_ticks,
     read_random_walk,
 )
-from benchmarks.workloads.series import RateSeries
-from benchmarks.workloads.trace import Windows, draw_trace
+from mpc.simulation.series import RateSeries
+from mpc.simulation.trace import Windows, draw_trace
 
 
 def test_every_slide_of_a_key_triggers_one_window() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from runtime.agent.settings import AgentConfig
+from runtime.agent.service.settings import AgentConfig
 from runtime.cli.reference import commands
 from runtime.config import Config
 from runtime.config.options import options

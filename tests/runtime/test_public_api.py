@@ -6,7 +6,7 @@ import foresight
 from benchmarks.sweep import simulate
 from runtime.config import load_config
 from runtime.spark.attach import attach
-from runtime.spark.observe import observe
+from runtime.spark.sensing.observe import observe
 
 
 def test_the_exported_names() -> None:

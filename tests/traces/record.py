@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.catalogue import make_policy
-from benchmarks.plants.operator import OperatorPlant
-from benchmarks.plants.paper_machine import CYCLES_PER_POINT, SPACE, core_power
 from benchmarks.scenarios import ScenarioRequest, build
 from mpc.loop import control
 from mpc.ports import Policy
+from mpc.simulation.operator import OperatorPlant
+from mpc.simulation.paper_machine import CYCLES_PER_POINT, SPACE, core_power
 from mpc.values import Configuration, Measurement
 from runtime.config import Config
 

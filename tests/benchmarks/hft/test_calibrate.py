@@ -7,9 +7,9 @@ import pytest
 
 from benchmarks.hft.calibrate import calibrated, simulated
 from benchmarks.hft.sweep import SweepPolicy, visits
-from benchmarks.plants.micro_batch import MicroBatchPlant, MicroBatchTraits
 from energy.power import ProportionalPower
 from mpc.loop import control
+from mpc.simulation.micro_batch import MicroBatchPlant, MicroBatchTraits
 from mpc.values import Configuration, ConfigurationSpace, FloatArray
 from runtime.control.journal import StartUpSamples, StepRecord
 

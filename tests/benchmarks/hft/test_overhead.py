@@ -23,7 +23,7 @@ from benchmarks.hft.overhead import (
     whole_batches,
 )
 from runtime.cli.overhead import add_to, sentence
-from runtime.spark.progress import BatchProgress
+from runtime.spark.sensing.progress import BatchProgress
 
 
 def leg(rows: int, span_s: float = 10.0, cpu_s: float = 20.0) -> Leg:
@@ -120,7 +120,7 @@ def test_the_command_writes_the_loss_and_the_pairs(
         return result
 
     monkeypatch.setattr(measured, "measure_overhead", measure)
-    monkeypatch.setattr("runtime.spark.cluster.why_unavailable", lambda: None)
+    monkeypatch.setattr("runtime.spark.launching.local_cluster.why_unavailable", lambda: None)
     app = typer.Typer()
     add_to(app)
     path = tmp_path / "overhead.json"

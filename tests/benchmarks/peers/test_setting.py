@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from benchmarks.peers.setting import SPACE, Setting, cluster_power, load
-from benchmarks.plants.micro_batch import MicroBatchPlant, MicroBatchTraits
 from energy.power import CalibratedPower
+from mpc.simulation.micro_batch import MicroBatchPlant, MicroBatchTraits
 from mpc.values import Configuration, Decision
 
 STILL = MicroBatchTraits(

@@ -5,10 +5,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from benchmarks.plants.micro_batch import MicroBatchTraits
-from benchmarks.plants.queued_batches import QueuedBatchPlant
 from benchmarks.thesis.workload import DEVICES, PEAK_EXECUTORS, SHAPES, make_workload
 from energy.power import prior_power
+from mpc.simulation.micro_batch import MicroBatchTraits
+from mpc.simulation.queued_batches import QueuedBatchPlant
 from mpc.values import Configuration
 
 

@@ -18,11 +18,11 @@ from pathlib import Path
 
 from energy.emulation.description import HostDescription
 from energy.emulation.drivers import DRIVERS
-from energy.emulation.fuse.handle import FuseHost
 from energy.tree import CPUFREQ, FolderTree
-from runtime.agent.client import AgentClient, AgentUnreachable
-from runtime.agent.refusals import Refused
+from runtime.agent.wire.client import AgentClient, AgentUnreachable
+from runtime.agent.wire.refusals import Refused
 from tests.runtime.agent.process import AgentProcess
+from tests.support.fuse.handle import FuseHost
 
 CPUS = 12
 """Enough for a change to take some time, in which an agent can die."""

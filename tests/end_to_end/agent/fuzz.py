@@ -18,7 +18,7 @@ from pathlib import Path
 from energy.emulation.description import HostDescription
 from energy.emulation.folder import write_files
 from energy.emulation.host import EmulatedHost
-from runtime.agent.refusals import HTTP_STATUS
+from runtime.agent.wire.refusals import HTTP_STATUS
 from tests.end_to_end.agent.bad_requests import BadRequest, bad_request
 from tests.runtime.agent.process import AgentProcess
 

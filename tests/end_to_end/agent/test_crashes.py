@@ -2,8 +2,8 @@
 
 import pytest
 
-from energy.emulation.fuse.handle import fuse_unavailable
 from tests.end_to_end.agent.crashes import Life
+from tests.support.fuse.handle import fuse_unavailable
 
 pytestmark = pytest.mark.skipif(
     (reason := fuse_unavailable()) is not None, reason=f"no FUSE host here: {reason}"

@@ -15,9 +15,9 @@ import pytest
 from energy.emulation.dvfs.choose import choose_throttle
 from energy.emulation.dvfs.contract import Backend
 from energy.errors import ThrottleUnavailable
-from runtime.agent.messages import ExecutorReport
+from runtime.agent.wire.messages import ExecutorReport
 from tests.runtime.agent.process import AgentProcess
-from tests.runtime.agent.service import wait_for
+from tests.runtime.agent.running_agent import wait_for
 
 MAX_KHZ, SLOW_KHZ = 2_000_000, 1_200_000
 BUSY = "while True: pass"

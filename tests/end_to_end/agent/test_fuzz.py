@@ -1,6 +1,6 @@
 """Some thousand requests that must all be refused; `fuzz.py` alone sends as many as one likes."""
 
-from runtime.agent.refusals import HTTP_STATUS
+from runtime.agent.wire.refusals import HTTP_STATUS
 from tests.end_to_end.agent.fuzz import fuzz
 
 REQUESTS = 3000

@@ -14,12 +14,12 @@ import pytest
 
 from energy.emulation.description import HostDescription
 from energy.emulation.drivers import Driver
-from energy.emulation.fuse.handle import FuseHost, fuse_unavailable
 from energy.tree import CPUFREQ, FolderTree
-from runtime.agent.messages import PolicyStatus
-from runtime.agent.refusals import Refused
+from runtime.agent.wire.messages import PolicyStatus
+from runtime.agent.wire.refusals import Refused
 from tests.runtime.agent.process import AgentProcess
-from tests.runtime.agent.service import wait_for
+from tests.runtime.agent.running_agent import wait_for
+from tests.support.fuse.handle import FuseHost, fuse_unavailable
 
 pytestmark = pytest.mark.skipif(
     (reason := fuse_unavailable()) is not None, reason=f"no FUSE host here: {reason}"

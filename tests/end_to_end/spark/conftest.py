@@ -13,9 +13,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from benchmarks.hft.stages import WORKER_MODULES
-from runtime.spark.cluster import LocalCluster, WorkerHost, why_unavailable
-from runtime.spark.options import add_worker_folder, warm_worker_options
-from runtime.spark.scheduler import Scheduler
+from runtime.spark.launching.local_cluster import LocalCluster, WorkerHost, why_unavailable
+from runtime.spark.launching.options import add_worker_folder, warm_worker_options
+from runtime.spark.scaling.scheduler import Scheduler
 from tests.end_to_end.spark.session import small_session
 
 MOST_EXECUTORS = 3

@@ -9,14 +9,14 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from runtime.agent.messages import Status
+from runtime.agent.wire.messages import Status
 from runtime.config import Config, load_config
 from runtime.control.events import EventKind
 from runtime.control.journal import StepRecord, read
 from runtime.control.loop import Controller
 from runtime.fleet.local import LocalHosts
-from runtime.spark.scaling import ExecutorScaler
-from runtime.spark.scheduler import Scheduler
+from runtime.spark.scaling.scaler import ExecutorScaler
+from runtime.spark.scaling.scheduler import Scheduler
 
 PATIENCE_S = 240.0
 

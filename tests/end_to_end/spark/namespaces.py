@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from tests.runtime.agent.service import wait_for
+from tests.runtime.agent.running_agent import wait_for
 
 HUB = "192.168.77.1"
 _BRIDGE = "hub"
@@ -79,7 +79,7 @@ class Network:
     def _hold(self, address: str) -> None:
         holder = subprocess.Popen(
             [
-                *("unshare", "--net", sys.executable, "-m", "runtime.spark.tether"),
+                *("unshare", "--net", sys.executable, "-m", "runtime.tether"),
                 *(str(os.getpid()), "sleep", "infinity"),
             ],
             stdin=subprocess.DEVNULL,

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from runtime.spark.cluster import LEAN_JAVA_OPTIONS
-from runtime.spark.options import SCALING_OPTIONS
+from runtime.spark.launching.local_cluster import LEAN_JAVA_OPTIONS
+from runtime.spark.launching.options import SCALING_OPTIONS
 
 
 def small_session(

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from runtime.spark.archive import find_archive, make_archive
-from runtime.spark.cluster import why_unavailable
+from runtime.spark.launching.archive import find_archive, make_archive
+from runtime.spark.launching.local_cluster import why_unavailable
 
 pytestmark = pytest.mark.spark
 

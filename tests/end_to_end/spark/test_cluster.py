@@ -9,15 +9,15 @@ import psutil
 import pytest
 from pyspark.sql import SparkSession
 
-from runtime.spark.cluster import LocalCluster, why_unavailable
-from tests.runtime.agent.service import wait_for
+from runtime.spark.launching.local_cluster import LocalCluster, why_unavailable
+from tests.runtime.agent.running_agent import wait_for
 
 pytestmark = pytest.mark.spark
 
 OWNER = """
 import json, sys
 from pathlib import Path
-from runtime.spark.cluster import LocalCluster, WorkerHost
+from runtime.spark.launching.local_cluster import LocalCluster, WorkerHost
 with LocalCluster([WorkerHost("127.0.0.4", 1, 512)], Path(sys.argv[1])) as cluster:
     print(json.dumps(cluster.pids), flush=True)
     sys.stdin.read()

@@ -15,7 +15,7 @@ from runtime.control.events import EventKind
 from runtime.control.resume import gap
 from runtime.fleet.local import LocalHosts
 from runtime.spark.attach import attach
-from runtime.spark.scheduler import ScalingRefused, Scheduler
+from runtime.spark.scaling.scheduler import ScalingRefused, Scheduler
 from tests.end_to_end.spark.controlled import (
     config,
     journaled,

@@ -15,7 +15,7 @@ import pytest
 
 from runtime.config import load_config
 from runtime.control.journal import StepRecord, read
-from runtime.spark.cluster import LocalCluster, why_unavailable
+from runtime.spark.launching.local_cluster import LocalCluster, why_unavailable
 
 pytestmark = pytest.mark.spark
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from runtime.fleet.local import LocalHosts
-from runtime.spark.cluster import LocalCluster
+from runtime.spark.launching.local_cluster import LocalCluster
 from tests.end_to_end.spark.controlled import limits_khz, status, wait_until
 from tests.end_to_end.spark.driver import Driver
 

@@ -15,12 +15,12 @@ from pathlib import Path
 import pytest
 
 from mpc.values import Applied, Configuration
-from runtime.agent.certs import issue, make_authority
-from runtime.agent.messages import Status
+from runtime.agent.service.certs import issue, make_authority
+from runtime.agent.wire.messages import Status
 from runtime.control.events import EventKind
 from runtime.control.journal import StepRecord
-from runtime.spark.cluster import LocalCluster, WorkerHost
-from runtime.spark.cluster import why_unavailable as why_no_cluster
+from runtime.spark.launching.local_cluster import LocalCluster, WorkerHost
+from runtime.spark.launching.local_cluster import why_unavailable as why_no_cluster
 from tests.end_to_end.spark.controlled import kinds, wait_until
 from tests.end_to_end.spark.driver import Driver
 from tests.end_to_end.spark.namespaces import HUB, Network, why_unavailable
@@ -120,7 +120,7 @@ def agent(network: Network, address: str, authority: Path, folder: Path) -> Agen
         # Only the limits matter here, and three executors share two cores as it is.
         "emulation.throttle": "none",
     }
-    tether = (sys.executable, "-m", "runtime.spark.tether", str(os.getpid()))
+    tether = (sys.executable, "-m", "runtime.tether", str(os.getpid()))
     return AgentProcess(
         folder / address,
         folder / f"root-{address}",

@@ -23,7 +23,7 @@ from benchmarks.hft.schema import QUOTE_DDL
 from benchmarks.hft.sink import read_results
 from benchmarks.hft.stages import RESULT_SCHEMA
 from benchmarks.hft.windows import WindowOptions
-from runtime.spark.scheduler import Scheduler
+from runtime.spark.scaling.scheduler import Scheduler
 from tests.benchmarks.hft.markets import as_quotes, market
 
 pytestmark = pytest.mark.spark

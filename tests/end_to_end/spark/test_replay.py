@@ -20,7 +20,7 @@ from benchmarks.hft.replay import Replay
 from benchmarks.hft.source import INDEX, QuotesDataSource
 from runtime.control.events import EventKind
 from runtime.spark.attach import attach
-from runtime.spark.observe import observe
+from runtime.spark.sensing.observe import observe
 from tests.end_to_end.spark.controlled import (
     config,
     journaled,

@@ -10,9 +10,9 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from runtime.spark.cluster import LocalCluster
-from runtime.spark.scaling import EventKind, ExecutorScaler, ScalingEvent, ScalingState
-from runtime.spark.scheduler import Scheduler
+from runtime.spark.launching.local_cluster import LocalCluster
+from runtime.spark.scaling.scaler import EventKind, ExecutorScaler, ScalingEvent, ScalingState
+from runtime.spark.scaling.scheduler import Scheduler
 
 pytestmark = pytest.mark.spark
 

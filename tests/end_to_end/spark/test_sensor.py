@@ -11,9 +11,9 @@ from pyspark.sql import functions as sql
 from pyspark.sql.streaming.query import StreamingQuery
 
 from mpc.values import Applied, Configuration, Measurement
-from runtime.spark.observe import NotATime, observe
-from runtime.spark.queries import active_queries
-from runtime.spark.sensor import SparkSensor
+from runtime.spark.sensing.observe import NotATime, observe
+from runtime.spark.sensing.queries import active_queries
+from runtime.spark.sensing.sensor import SparkSensor
 
 pytestmark = pytest.mark.spark
 

@@ -12,7 +12,7 @@ from runtime.control.events import EventKind
 from runtime.control.journal import StepRecord
 from runtime.control.loop import Controller
 from runtime.spark.attach import attach
-from runtime.spark.scheduler import Scheduler
+from runtime.spark.scaling.scheduler import Scheduler
 from tests.end_to_end.spark.controlled import (
     PATIENCE_S,
     config,

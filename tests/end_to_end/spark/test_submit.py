@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from runtime.control.journal import read
-from runtime.spark.cluster import LEAN_JAVA_OPTIONS, LocalCluster
+from runtime.spark.launching.local_cluster import LEAN_JAVA_OPTIONS, LocalCluster
 
 pytestmark = pytest.mark.spark
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from runtime.spark.cluster import LocalCluster
-from runtime.spark.options import add_worker_folder, warm_worker_options
+from runtime.spark.launching.local_cluster import LocalCluster
+from runtime.spark.launching.options import add_worker_folder, warm_worker_options
 
 pytestmark = pytest.mark.spark
 

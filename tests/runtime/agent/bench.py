@@ -9,22 +9,22 @@ from energy.emulation.description import HostDescription
 from energy.emulation.host import EmulatedHost
 from energy.meters.contract import Meter
 from energy.tree import CPUFREQ, Tree
-from runtime.agent.audit import AuditLog
-from runtime.agent.caller import Caller
-from runtime.agent.clock import ManualClock
-from runtime.agent.core import Agent
-from runtime.agent.executors import Executor
-from runtime.agent.journal import Journal
-from runtime.agent.messages import (
+from runtime.agent.core.agent import Agent
+from runtime.agent.core.audit import AuditLog
+from runtime.agent.core.journal import Journal
+from runtime.agent.core.reports import Identity
+from runtime.agent.core.state import StateLock
+from runtime.agent.host.executors import Executor
+from runtime.agent.service.settings import FrequencyRules
+from runtime.agent.wire.caller import Caller
+from runtime.agent.wire.messages import (
     FrequencyRequest,
     FrequencySet,
     LeaseRequest,
     Released,
     ReleaseRequest,
 )
-from runtime.agent.reports import Identity
-from runtime.agent.settings import FrequencyRules
-from runtime.agent.state import StateLock
+from tests.support.clock import ManualClock
 
 ALICE = Caller("alice", "certificate", may_command=True, administrator=False)
 BOB = Caller("bob", "certificate", may_command=True, administrator=False)

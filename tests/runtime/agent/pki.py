@@ -3,8 +3,8 @@
 import datetime
 from pathlib import Path
 
-from runtime.agent.certs import Issued, issue, make_authority
-from runtime.agent.tls import TlsFiles
+from runtime.agent.service.certs import Issued, issue, make_authority
+from runtime.agent.wire.tls import TlsFiles
 
 LONG_AGO = datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)
 

@@ -19,9 +19,9 @@ from typing import Any, Self
 
 import psutil
 
-from runtime.agent.client import AgentClient
-from runtime.agent.tls import TlsFiles
-from tests.runtime.agent.service import PATIENCE_S, wait_for
+from runtime.agent.wire.client import AgentClient
+from runtime.agent.wire.tls import TlsFiles
+from tests.runtime.agent.running_agent import PATIENCE_S, wait_for
 
 FORESIGHT = (sys.executable, "-c", "import sys; from runtime.cli.main import run; sys.exit(run())")
 

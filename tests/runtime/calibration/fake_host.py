@@ -4,8 +4,8 @@ import http.client
 from collections.abc import Sequence
 
 from energy.power import CalibratedPower
-from runtime.agent.client import AgentClient
-from runtime.agent.messages import (
+from runtime.agent.wire.client import AgentClient
+from runtime.agent.wire.messages import (
     EnergyReport,
     ExecutorReport,
     ExecutorsReport,
@@ -17,7 +17,7 @@ from runtime.agent.messages import (
     Released,
     Renewed,
 )
-from runtime.agent.refusals import Refused
+from runtime.agent.wire.refusals import Refused
 from runtime.calibration.load import APPLICATION
 
 MIN_KHZ, MAX_KHZ = 1_000_000, 3_000_000

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TypeVar, get_args
 
-from runtime.agent.client import AgentUnreachable
-from runtime.agent.lease import LeaseKeeper
-from runtime.agent.messages import (
+from runtime.agent.core.lease import LeaseKeeper
+from runtime.agent.wire.client import AgentUnreachable
+from runtime.agent.wire.messages import (
     EnergyReport,
     ExecutorReport,
     ExecutorsReport,
@@ -25,7 +25,7 @@ from runtime.agent.messages import (
     Renewed,
     Status,
 )
-from runtime.agent.refusals import Code, Refused
+from runtime.agent.wire.refusals import Code, Refused
 
 MIN_KHZ, MAX_KHZ = 1_200_000, 2_000_000
 POLICIES = ("policy0", "policy1")

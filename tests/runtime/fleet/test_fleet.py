@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from runtime.agent.messages import Hello
+from runtime.agent.wire.messages import Hello
 from runtime.fleet.fleet import Fleet
 from runtime.fleet.state import EventKind, FleetEvent, FleetState
-from tests.runtime.agent.service import PATIENCE_S, wait_for
+from tests.runtime.agent.running_agent import PATIENCE_S, wait_for
 from tests.runtime.fleet.fake_agent import MIN_KHZ, FakeAgent, FakeClient, ManualClock
 
 PERIOD_S = 0.01

@@ -18,7 +18,7 @@ import pytest
 from runtime.fleet.fleet import Fleet
 from runtime.fleet.local import LocalHosts
 from runtime.fleet.state import EventKind, ExecutorUse, FleetEvent, FleetState
-from tests.runtime.agent.service import wait_for
+from tests.runtime.agent.running_agent import wait_for
 
 MIN_KHZ, MAX_KHZ, MIDDLE_KHZ = 1_200_000, 2_000_000, 1_600_000
 BUSY = "import os\nparent = os.getppid()\nwhile os.getppid() == parent: pass"

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.agent.messages import EnergyReport, ExecutorReport, ExecutorsReport
+from runtime.agent.wire.messages import EnergyReport, ExecutorReport, ExecutorsReport
 from runtime.fleet.readings import CpuCounters, PowerGauge
 
 STALE_S = 6.0

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from runtime.agent.messages import ExecutorReport
+from runtime.agent.wire.messages import ExecutorReport
 from runtime.fleet.port import AgentPort
 from runtime.fleet.session import LONGEST_WAIT_S, SHORTEST_LEASE_PERIOD_S, Session
 from runtime.fleet.state import EventKind, FleetEvent, HostState

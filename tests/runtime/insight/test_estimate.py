@@ -6,9 +6,9 @@ from functools import cache
 import numpy as np
 import pytest
 
-from benchmarks.plants.micro_batch import MicroBatchPlant, MicroBatchTraits
 from mpc.loop import control
 from mpc.ports import Policy
+from mpc.simulation.micro_batch import MicroBatchPlant, MicroBatchTraits
 from mpc.values import Configuration
 from runtime.build import live_policy, live_power, live_space
 from runtime.config import load_config

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from runtime.spark.queries import QueryStatus
+from runtime.spark.sensing.queries import QueryStatus
 
 RECORDED = Path(__file__).parent / "progress"
 

@@ -7,7 +7,7 @@ itself.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from runtime.spark.executors import ExecutorInfo, SchedulerUnavailable
+from runtime.spark.scaling.executors import ExecutorInfo, SchedulerUnavailable
 
 
 @dataclass(slots=True)

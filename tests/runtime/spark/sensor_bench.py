@@ -5,10 +5,10 @@ from datetime import datetime
 from typing import Any
 
 from mpc.values import Applied, Configuration, Measurement
-from runtime.agent.clock import ManualClock
 from runtime.fleet.state import ExecutorUse, FleetState, HostState
-from runtime.spark.sensor import SparkSensor
+from runtime.spark.sensing.sensor import SparkSensor
 from tests.runtime.spark.fake_query import FakeQuery, document
+from tests.support.clock import ManualClock
 
 EPOCH_S = 1_700_000_000.0
 APPLICATION = "app-1"

@@ -8,18 +8,18 @@ from typing import Any
 import pytest
 
 from mpc.values import Applied, Configuration
-from runtime.agent.client import AgentClient
+from runtime.agent.wire.client import AgentClient
 from runtime.config import load_config
 from runtime.control.assembly import open_journal
 from runtime.control.events import EventKind
 from runtime.control.ports import Executors
 from runtime.fleet.fleet import Fleet
 from runtime.spark.attach import UsefulExecutors, attach
-from runtime.spark.executors import ExecutorInfo
 from runtime.spark.live import LiveExecutors, LiveFleet, LiveSensor, agent_connections
-from runtime.spark.scaling import ExecutorScaler
-from runtime.spark.scheduler import ScalingRefused
-from runtime.spark.sensor import SparkSensor
+from runtime.spark.scaling.executors import ExecutorInfo
+from runtime.spark.scaling.scaler import ExecutorScaler
+from runtime.spark.scaling.scheduler import ScalingRefused
+from runtime.spark.sensing.sensor import SparkSensor
 
 PLACE = Configuration(1, 2_000_000)
 

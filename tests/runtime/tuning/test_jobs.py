@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.plants.micro_batch import FinishedBatch
-from benchmarks.plants.row_queue import TakenRows
+from mpc.simulation.micro_batch import FinishedBatch
+from mpc.simulation.row_queue import TakenRows
 from mpc.values import BatchSample, Configuration
 from runtime.config import load_config
 from runtime.tuning.choice import Aim

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.plants.micro_batch import MicroBatchPlant, MicroBatchTraits
 from mpc.loop import control
+from mpc.simulation.micro_batch import MicroBatchPlant, MicroBatchTraits
 from mpc.values import Configuration, FloatArray
 from runtime.build import live_policy, live_power, live_space
 from runtime.config import Config, load_config

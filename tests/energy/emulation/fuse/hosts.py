@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from energy.emulation.description import HostDescription
-from energy.emulation.fuse.handle import FuseHost, fuse_unavailable
+from tests.support.fuse.handle import FuseHost, fuse_unavailable
 
 POLICY = "/sys/devices/system/cpu/cpufreq/policy0"
 MAXIMUM = f"{POLICY}/scaling_max_freq"

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from energy.emulation.description import HostDescription
-from energy.emulation.fuse.handle import EmulationFailed, FuseHost
 from energy.tree import FolderTree
 from tests.energy.emulation.fuse.hosts import MAXIMUM, POLICY, mounted
+from tests.support.fuse.handle import EmulationFailed, FuseHost
 
 ENERGY = "/sys/class/powercap/intel-rapl:0/energy_uj"
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from energy.emulation.fuse import protocol as p
-from energy.emulation.fuse.filesystem import REFUSED, FileSystem, Request
-from energy.emulation.fuse.protocol import ROOT_ID, Operation
 from energy.tree import FolderTree
+from tests.support.fuse import protocol as p
+from tests.support.fuse.filesystem import REFUSED, FileSystem, Request
+from tests.support.fuse.protocol import ROOT_ID, Operation
 
 
 def ask(

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from energy.emulation.description import HostDescription
-from energy.emulation.fuse.handle import EmulationFailed, FuseHost
 from energy.tree import FolderTree
 from tests.energy.emulation.fuse.hosts import MAXIMUM, mounted, mounts
+from tests.support.fuse.handle import EmulationFailed, FuseHost
 
 PATIENCE_S = 60
 SMALL = HostDescription(cpus=1)
@@ -139,7 +139,7 @@ def test_the_server_ends_when_whoever_started_it_is_killed(tmp_path: Path) -> No
     program = (
         "import sys, time\n"
         "from energy.emulation.description import HostDescription\n"
-        "from energy.emulation.fuse.handle import FuseHost\n"
+        "from tests.support.fuse.handle import FuseHost\n"
         "host = FuseHost(HostDescription(cpus=1))\n"
         "print(host.pid, flush=True)\n"
         "time.sleep(600)\n"
@@ -165,7 +165,7 @@ def test_without_the_right_to_mount_there_is_a_reason() -> None:
         "import ctypes, os, sys\n"
         "drop, sys_admin = 24, 21\n"
         "ctypes.CDLL(None).prctl(drop, sys_admin, 0, 0, 0)\n"
-        "ask = 'from energy.emulation.fuse.handle import fuse_unavailable as f; print(f())'\n"
+        "ask = 'from tests.support.fuse.handle import fuse_unavailable as f; print(f())'\n"
         "os.execv(sys.executable, [sys.executable, '-c', ask])\n"
     )
     run = subprocess.run(

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from energy.emulation.capture import host_from_capture
 from energy.emulation.description import HostDescription
 from energy.emulation.drivers import Driver
-from energy.emulation.fuse.handle import FuseHost
 from energy.emulation.host import EmulatedHost
 from energy.tree import FolderTree, Tree
 from tests.energy.emulation.fuse.hosts import MAXIMUM, POLICY, mounted
+from tests.support.fuse.handle import FuseHost
 
 DESCRIPTION = HostDescription(cpus=4, cpus_per_policy=2)
 CURRENT = "scaling_cur_freq"

@@ -3,8 +3,8 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from energy.emulation.fuse.nodes import Nodes
-from energy.emulation.fuse.protocol import ROOT_ID
+from tests.support.fuse.nodes import Nodes
+from tests.support.fuse.protocol import ROOT_ID
 
 
 def test_a_path_keeps_its_id_while_it_is_known() -> None:

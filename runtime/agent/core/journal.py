@@ -1,0 +1,128 @@
+"""The journal of originals: what this boot's limits were before the agent changed them.
+
+It is made durable before the first write and an entry leaves it only after the read-back agreed,
+so that it always covers at least what may be changed. The lease epoch lives in the same file. A
+journal of another boot is void, since the kernel has its defaults back, but its epoch goes on. A
+corrupt one is never overwritten: without it nobody knows the originals.
+"""
+
+import os
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+import msgspec
+
+from energy.cpufreq.originals import Original, Written
+from runtime.agent.core.state import (
+    JournalCorrupt,
+    JournalUnavailable,
+    StateLock,
+    check_private_file,
+)
+from runtime.agent.wire.messages import PolicyName
+
+_LONGEST = 16 * 1024 * 1024
+_CHECK = b"\n%08x\n"
+"""After the content: one wrong digit would otherwise be restored like any other frequency."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One policy the agent changed, or was about to change."""
+
+    original: Original
+    written: Written
+
+
+class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    version: Literal[1]
+    boot_id: str
+    epoch: Annotated[int, msgspec.Meta(ge=0)]
+    entries: dict[PolicyName, Entry]
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What an earlier start left behind."""
+
+    epoch: int | None
+    """The last epoch; None where there was no journal."""
+    entries: Mapping[str, Entry]
+    void: int
+    """Entries of another boot, which mean nothing any more."""
+
+
+class Journal:
+    """One file, replaced whole; every save is durable when it returns.
+
+    Only who holds the lock of the folder has a journal, so that no two processes write one.
+    """
+
+    def __init__(self, lock: StateLock, boot_id: str) -> None:
+        self._folder = lock.folder
+        self.path = lock.folder / "journal.json"
+        self._fresh = lock.folder / "journal.json.new"
+        self._boot_id = boot_id
+
+    def load(self) -> Recorded:
+        check_private_file(self.path)
+        try:
+            with self.path.open("rb") as file:
+                data = file.read(_LONGEST + 1)
+        except FileNotFoundError:
+            return Recorded(None, {}, 0)
+        except OSError as error:
+            raise JournalUnavailable(self.path, error) from error
+        if len(data) > _LONGEST:
+            raise JournalCorrupt(self.path, "too long")
+        try:
+            content = msgspec.json.decode(_checked(data), type=_File)
+        except (ValueError, msgspec.DecodeError, RecursionError) as error:
+            raise JournalCorrupt(self.path, str(error)) from error
+        for name, entry in content.entries.items():
+            if entry.original.policy != name:
+                raise JournalCorrupt(self.path, f"{name} holds the entry of another policy")
+        if content.boot_id != self._boot_id:
+            return Recorded(content.epoch, {}, len(content.entries))
+        return Recorded(content.epoch, content.entries, 0)
+
+    def save(self, epoch: int, entries: Mapping[str, Entry]) -> None:
+        """Replace the journal; after an error the old or the new one is there, never a mixture."""
+        data = msgspec.json.encode(_File(1, self._boot_id, epoch, dict(entries)))
+        try:
+            self._write_fresh(data + _CHECK % zlib.crc32(data))
+            self._rename()
+            self._sync_folder()
+        except OSError as error:
+            raise JournalUnavailable(self.path, error) from error
+
+    def _write_fresh(self, data: bytes) -> None:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+        descriptor = os.open(self._fresh, flags, 0o600)
+        try:
+            os.fchmod(descriptor, 0o600)
+            rest = memoryview(data)
+            while rest:
+                rest = rest[os.write(descriptor, rest) :]
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def _rename(self) -> None:
+        self._fresh.replace(self.path)
+
+    def _sync_folder(self) -> None:
+        descriptor = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _checked(data: bytes) -> bytes:
+    content, check = data[: -len(_CHECK % 0)], data[-len(_CHECK % 0) :]
+    if check != _CHECK % zlib.crc32(content):
+        raise ValueError("the checksum does not fit")
+    return content

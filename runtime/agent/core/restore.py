@@ -1,0 +1,83 @@
+"""Puts the limits of a host back: at the end of a lease, after a crash, and as the service stops.
+
+An entry leaves the ledger when its policy reads back as before, or when somebody else has changed
+it meanwhile. What cannot be restored now stays there and is tried again.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from energy.cpufreq.discover import discover
+from energy.cpufreq.originals import RestoreOutcome, restore
+from energy.cpufreq.policy import Policy
+from energy.errors import HostError, PolicyUnknown
+from energy.tree import Tree
+from runtime.agent.core.audit import AuditLog
+from runtime.agent.core.journal import Entry, Journal
+from runtime.agent.core.ledger import Ledger
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What became of each policy."""
+
+    restored: tuple[str, ...]
+    left_alone: tuple[str, ...]
+    failed: Mapping[str, str]
+    """Policy to the reason; these are still in the journal."""
+
+
+def restore_policies(
+    tree: Tree,
+    policies: Mapping[str, Policy],
+    ledger: Ledger,
+    names: Iterable[str],
+    audit: AuditLog,
+    reason: str,
+) -> Restored:
+    """Restore what the ledger holds of `names`; never raises because of one policy."""
+    restored: list[str] = []
+    left_alone: list[str] = []
+    failed: dict[str, str] = {}
+    for name in list(names):
+        held = ledger.held[name]
+        try:
+            outcome = _restore(tree, policies.get(name), held.entry)
+        except Exception as error:  # even a mistake of ours must not keep the others from it
+            failed[name] = str(error) if isinstance(error, HostError) else repr(error)
+            if held.problem != failed[name]:
+                audit.event("restore_failed", reason=reason, policy=name, message=failed[name])
+            ledger.held[name] = replace(held, request=None, seen=None, problem=failed[name])
+            continue
+        del ledger.held[name]
+        if outcome.left_alone:
+            left_alone.append(name)
+            attributes = " ".join(outcome.left_alone)
+            audit.event("left_alone", reason=reason, policy=name, attributes=attributes)
+        else:
+            restored.append(name)
+    ledger.settle()
+    if restored:
+        audit.event("restored", reason=reason, count=len(restored), policies=" ".join(restored))
+    return Restored(tuple(restored), tuple(left_alone), failed)
+
+
+def _restore(tree: Tree, policy: Policy | None, entry: Entry) -> RestoreOutcome:
+    if policy is None:
+        raise PolicyUnknown(entry.original.policy)
+    return restore(tree, policy, entry.original, entry.written)
+
+
+def restore_host(journal: Journal, tree: Tree, audit: AuditLog) -> Restored:
+    """Restore a host whose agent is gone (`ExecStopPost`), from its journal alone.
+
+    Raises `JournalCorrupt` when nobody knows the originals any more.
+    """
+    ledger = Ledger(journal)
+    ledger.load(first_epoch=0)
+    policies = by_name(discover(tree)) if ledger.held else {}
+    return restore_policies(tree, policies, ledger, ledger.held, audit, "restore command")
+
+
+def by_name(policies: Collection[Policy]) -> dict[str, Policy]:
+    return {policy.name: policy for policy in policies}

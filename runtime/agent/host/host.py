@@ -1,0 +1,87 @@
+"""The host an agent serves: the machine it runs on, or an emulated one in its place."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Protocol
+
+from energy.errors import MeterUnavailable
+from energy.meters.choose import choose_meter
+from energy.meters.contract import Meter, Source
+from energy.tree import FolderTree, Tree
+from runtime.agent.host.executors import Executor, ExecutorFinder
+from runtime.agent.service.settings import AgentConfig, EnergyRules
+from runtime.clock import Clock
+
+_BOOT_ID = "/proc/sys/kernel/random/boot_id"
+
+
+class Host(Protocol):
+    """What the daemon needs of a host, real or not; used by one thread."""
+
+    tree: Tree
+    emulated: bool
+
+    def executors(self) -> Sequence[Executor]: ...
+
+    def follow(self) -> None:
+        """Let what is not the kernel's own work catch up with the frequencies; `HostError`s say
+        what could not."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class RealHost:
+    """The machine, or a tree below `root` that looks like one."""
+
+    emulated = False
+
+    def __init__(self, root: Path, finder: ExecutorFinder) -> None:
+        self.tree: Tree = FolderTree(root)
+        self._finder = finder
+
+    def executors(self) -> Sequence[Executor]:
+        return self._finder.find()
+
+    def follow(self) -> None:
+        """The kernel does it."""
+
+    def close(self) -> None:
+        """Nothing was made."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenMeter:
+    """The meter of a host, or why there is none."""
+
+    meter: Meter | None
+    reason: str | None
+
+
+def open_host(config: AgentConfig, root: Path, clock: Clock) -> Host:
+    finder = ExecutorFinder(config.executors.hostname)
+    if not config.emulation.enabled:
+        return RealHost(root, finder)
+    # Not loaded by an agent on a real host.
+    host: Host = import_module("runtime.agent.host.virtual_host").VirtualHost(config, finder, clock)
+    return host
+
+
+def open_meter(rules: EnergyRules, host: Host) -> ChosenMeter:
+    """Frequencies can be set without a meter, so that none is no reason to stop."""
+    source: Source = "emulated" if host.emulated else "measured"
+    try:
+        meter = choose_meter(rules.meter, host.tree, rules.full_power_w, source)
+    except MeterUnavailable as error:
+        return ChosenMeter(None, str(error))
+    return ChosenMeter(meter, None if meter is not None else "switched off, energy.meter = none")
+
+
+def read_boot_id(tree: Tree) -> str:
+    """The kernel's own, unless the tree has one of its own."""
+    try:
+        return tree.read(_BOOT_ID).strip()
+    except OSError:
+        return FolderTree("/").read(_BOOT_ID).strip()

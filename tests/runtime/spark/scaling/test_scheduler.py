@@ -1,0 +1,80 @@
+"""What the driver's lists mean, and which applications cannot be scaled."""
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from pyspark.sql import SparkSession
+
+from runtime.spark.scaling.scheduler import ScalingRefused, Scheduler, parse_executors, why_refused
+
+
+def summary(executor_id: str, host_port: str = "10.0.0.1:4711", **values: int) -> dict[str, Any]:
+    names = ("activeTasks", "completedTasks", "totalShuffleWrite", "memoryUsed", "diskUsed")
+    zeros = dict.fromkeys(names, 0)
+    return {"id": executor_id, "hostPort": host_port, "totalCores": 1, **zeros, **values}
+
+
+def test_an_executor_is_read() -> None:
+    (info,) = parse_executors(
+        {"3": 1_000_000},
+        [
+            summary("driver"),
+            summary(
+                "3",
+                activeTasks=2,
+                completedTasks=7,
+                totalShuffleWrite=10,
+                memoryUsed=20,
+                diskUsed=30,
+            ),
+        ],
+        1_002_500,
+    )
+    assert (info.executor_id, info.host, info.cores) == ("3", "10.0.0.1", 1)
+    assert (info.running_tasks, info.completed_tasks) == (2, 7)
+    assert (info.shuffle_bytes, info.stored_bytes, info.age_s) == (10, 50, 2.5)
+
+
+def test_only_those_that_the_backend_knows_and_whose_address_is_known() -> None:
+    gone, early, alive = summary("1"), summary("2", "CANNOT FIND ADDRESS"), summary("3")
+    found = parse_executors({"2": 0, "3": 0, "4": 0}, [gone, early, alive], 0)
+    assert [info.executor_id for info in found] == ["3"]
+
+
+def test_an_ipv6_host_has_no_brackets() -> None:
+    (info,) = parse_executors({"1": 0}, [summary("1", "[fd00::2]:4711")], 0)
+    assert info.host == "fd00::2"
+
+
+def fake_session(conf: dict[str, str]) -> SparkSession:
+    context = SimpleNamespace(getConf=lambda: conf)
+    return cast(SparkSession, SimpleNamespace(sparkContext=context, _jsparkSession=object()))
+
+
+CLUSTER = {"spark.master": "spark://host:7077", "spark.executor.cores": "1"}
+
+
+@pytest.mark.parametrize(
+    ("conf", "sentence"),
+    [
+        ({"spark.dynamicAllocation.enabled": "true"}, "two allocators"),
+        ({"spark.master": "local[2]"}, "use a cluster"),
+        ({"spark.executor.cores": ""}, "takes a whole worker"),
+    ],
+)
+def test_what_cannot_be_scaled_is_refused_in_a_sentence(
+    conf: dict[str, str], sentence: str
+) -> None:
+    session = fake_session({**CLUSTER, **conf})
+    with pytest.raises(ScalingRefused, match=sentence):
+        Scheduler(session)
+
+
+def test_a_connect_client_is_refused() -> None:
+    assert "Spark Connect" in str(why_refused(cast(SparkSession, SimpleNamespace())))
+
+
+@pytest.mark.parametrize("master", ["spark://host:7077", "local-cluster[2,1,512]", "yarn"])
+def test_clusters_can_be_scaled(master: str) -> None:
+    assert why_refused(fake_session({**CLUSTER, "spark.master": master})) is None
