@@ -112,7 +112,7 @@ def measure_row(
     scenario: Scenario,
     decision_ms: Sequence[float],
 ) -> Row:
-    """The SASO properties of one run (seed 004, section 2.1).
+    """The SASO properties of one run (De Matteis and Mencagli 2016, section 2.1).
 
     Every policy finds all replicas at full speed. Its first decision is its initial placement and
     no reconfiguration; every later change of executors or frequency is one (section 5.3.1).

@@ -1,4 +1,5 @@
-"""The figures that the MPC paper (seed 004) and its artifact publish, beside ours.
+"""The figures that the MPC paper (De Matteis and Mencagli 2016) and its artifact publish, beside
+ours.
 
 Only figures taken under the same conditions are compared: scenario, control step and threshold.
 The artifact's own guide asks for qualitative agreement, as absolute values depend on the machine;

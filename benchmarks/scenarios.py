@@ -144,7 +144,9 @@ def _replay(request: ScenarioRequest) -> tuple[str, RateSource]:
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """Threshold and cost weights of seed 004 (Table 2), and where the rates come from."""
+    """Threshold and cost weights of De Matteis and Mencagli 2016 (Table 2), and where the rates
+    come from.
+    """
 
     threshold_s: float
     lat_node_weight: float

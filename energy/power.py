@@ -1,7 +1,8 @@
 """Power models: what n executors at frequency f draw, for whole grids of configurations at once.
 
-`ProportionalPower` is the paper's (seed 004, Expr. 9), good for comparing configurations of one
-machine. `CalibratedPower` is in watts and follows measured sweeps. Both predict; neither measures.
+`ProportionalPower` is the paper's (De Matteis and Mencagli 2016, Expr. 9), good for comparing
+configurations of one machine. `CalibratedPower` is in watts and follows measured sweeps. Both
+predict; neither measures.
 """
 
 from dataclasses import dataclass
@@ -101,7 +102,7 @@ class CalibratedPower:
 
 
 def prior_power(max_executors: int, max_frequency_khz: int, max_power_w: float) -> CalibratedPower:
-    """For a host nobody has measured: shares of its power at full load (DESIGN, section 4).
+    """For a host nobody has measured: shares of its power at full load.
 
     P/Pmax = 0.081 + 0.168 phi + 0.576 x phi + 0.175 x phi^3 with x = n/N and phi = f/fmax.
     """

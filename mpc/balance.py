@@ -1,4 +1,5 @@
-"""Which replica owns which key: two heuristics for the distribution table of seed 004.
+"""Which replica owns which key: two heuristics for the distribution table of De Matteis and
+Mencagli 2016.
 
 `balanced` is Algorithm 1 of the paper (greedy minimum makespan): best balance, but it moves most
 keys. `flux` starts from the current owners and moves only as many keys as bring the loads within

@@ -1,10 +1,10 @@
 """How wrong a latency model has been lately, and how uncertain that is.
 
-Expr. 8 of seed 004 corrects the model by the last ratio of measured to predicted wait. One ratio
-is noisy, and unclamped it runs away after an overload. Here the clamped ratios are smoothed, and
-how far the next ratio fell from the smoothed one is remembered, so that a plan can be made safe
-against the bad cases. (A ratio that also depends on the utilisation was tried: it learned a
-slope of zero on the random walk and gained nothing on bursty ticks.)
+Expr. 8 of De Matteis and Mencagli 2016 corrects the model by the last ratio of measured to
+predicted wait. One ratio is noisy, and unclamped it runs away after an overload. Here the clamped
+ratios are smoothed, and how far the next ratio fell from the smoothed one is remembered, so that a
+plan can be made safe against the bad cases. (A ratio that also depends on the utilisation was
+tried: it learned a slope of zero on the random walk and gained nothing on bursty ticks.)
 """
 
 from collections import deque

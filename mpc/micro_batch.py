@@ -1,8 +1,8 @@
 """Latency of a micro-batch engine (Spark's default) and the online estimate of its two constants.
 
-A batch of B rows takes D = o + B * c / (n * f): a fixed overhead and c cycles a row (DESIGN,
-section 4). The latency is finite everywhere, rises with arrivals and never with executors or
-frequency; a backlog from earlier steps is not part of it.
+A batch of B rows takes D = o + B * c / (n * f): a fixed overhead and c cycles a row. The latency is
+finite everywhere, rises with arrivals and never with executors or frequency; a backlog from earlier
+steps is not part of it.
 """
 
 import math

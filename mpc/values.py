@@ -91,9 +91,10 @@ class BatchSample:
 class Measurement:
     """What a policy may know at the start of step `step` about the step before it.
 
-    The rows of Table 1 of the MPC paper (seed 004), the measured wait and latency its feedback
-    and violations need, and what the reactive strategies look at. `None` means not measured.
-    "Items" are triggering tuples on a continuous operator and rows on a micro-batch engine.
+    The rows of Table 1 of the MPC paper (De Matteis and Mencagli 2016), the measured wait and
+    latency its feedback and violations need, and what the reactive strategies look at. `None` means
+    not measured. "Items" are triggering tuples on a continuous operator and rows on a micro-batch
+    engine.
     """
 
     step: int
@@ -138,7 +139,7 @@ class Measurement:
 
 @dataclass(frozen=True, slots=True)
 class CostTerms:
-    """The objective of one plan, term by term (Expr. 10 of seed 004)."""
+    """The objective of one plan, term by term (Expr. 10 of De Matteis and Mencagli 2016)."""
 
     latency: float
     resource: float

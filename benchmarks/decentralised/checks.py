@@ -1,7 +1,8 @@
 """The protocol's promises on random schedules, with everything in place and with one thing missing.
 
-Section 4.3 of seed 002 argues that ordered channels and acknowledgements are needed. Here each is
-taken away and the search shows what happens then; so is each repair of the published protocol.
+Section 4.3 of Belkhiria and Tedeschi 2019 argues that ordered channels and acknowledgements are
+needed. Here each is taken away and the search shows what happens then; so is each repair of the
+published protocol.
 """
 
 from collections.abc import Callable

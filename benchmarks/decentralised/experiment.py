@@ -1,4 +1,5 @@
-"""The paper's simulation (seed 002, section 5.1): five operators under random loads, 200 steps.
+"""The paper's simulation (Belkhiria and Tedeschi 2019, section 5.1): five operators under random
+loads, 200 steps.
 
 Every operator has a load of its own, independent of the others. An instance is asked every five
 steps of its own life whether to scale; its load is what its predecessors, by their own views, send

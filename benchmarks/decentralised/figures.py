@@ -1,4 +1,5 @@
-"""The paper's figures beside ours: scaling, accuracy, throughput, messages (seed 002, section 5).
+"""The paper's figures beside ours: scaling, accuracy, throughput, messages (Belkhiria and Tedeschi
+2019, section 5).
 
 The paper shows one run and names some of its values; its loads are not published. Ours are medians
 over several random loads with their 5 % and 95 % quantiles, for the protocol with the deletion as

@@ -1,8 +1,9 @@
 """The protocol in steps of time: every message takes so many steps, and channels keep the order.
 
-The paper's simulator (seed 002, section 5.1) hands the first message of an operation over in the
-step of its decision and every other one in the next. Messages are counted in the step in which
-they arrive, by the operator whose operation they belong to; section 5.4 counts the same way.
+The paper's simulator (Belkhiria and Tedeschi 2019, section 5.1) hands the first message of an
+operation over in the step of its decision and every other one in the next. Messages are counted in
+the step in which they arrive, by the operator whose operation they belong to; section 5.4 counts
+the same way.
 """
 
 import heapq

@@ -1,6 +1,7 @@
 """Messages of the protocol: the paper's formula, its two worked cases, and the growth with nodes.
 
-Source: seed 002, section 5.4. All counts are of messages that really arrived in the simulation.
+Source: Belkhiria and Tedeschi 2019, section 5.4. All counts are of messages that really arrived in
+the simulation.
 """
 
 from dataclasses import dataclass

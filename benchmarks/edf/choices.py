@@ -1,5 +1,5 @@
-"""The rows of Table 1 of seed 000: local policies with their parameters, with and without bucket,
-and the figures the paper reports for them."""
+"""The rows of Table 1 of Cardellini et al. 2018: local policies with their parameters, with and
+without bucket, and the figures the paper reports for them."""
 
 from dataclasses import dataclass
 from typing import Literal

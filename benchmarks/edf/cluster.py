@@ -1,4 +1,5 @@
-"""The cluster of seed 000, section 9: four worker nodes of eight cores and eight replica slots.
+"""The cluster of Cardellini et al. 2018, section 9: four worker nodes of eight cores and eight
+replica slots.
 
 Keeps where every replica runs. A node whose replicas and other tenants want more than its cores
 gives each of them its share, so that everything on it slows down. Network delays are an

@@ -1,4 +1,5 @@
-"""One experiment of seed 000, section 9: the query, its managers and twelve hours of taxi rides.
+"""One experiment of Cardellini et al. 2018, section 9: the query, its managers and twelve hours of
+taxi rides.
 
 Every 30 s operator and node managers ask for reconfigurations and the application manager grants
 some. The operators concerned are paused, all at the same time, and the loops rest for a while.

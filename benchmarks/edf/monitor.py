@@ -1,4 +1,4 @@
-"""The figures of Table 1 of seed 000 from what was measured round by round.
+"""The figures of Table 1 of Cardellini et al. 2018 from what was measured round by round.
 
 Response times are means over 10 s (the paper does not name its interval). As in section 9, moments
 in the warm-up and shortly after a reconfiguration are left out.

@@ -3,7 +3,7 @@
 Time advances from one planning round to the next, operator by operator in topological order. A
 tuple's replica follows from its key. What a replica has not begun when a round ends stays in the
 operator's queue, so that a reconfiguration deals it out anew; a paused operator queues what comes
-in (pause and resume, seed 000, section 3.3).
+in (pause and resume, Cardellini et al. 2018, section 3.3).
 
 A tuple's response time adds up what it spends in operators and on the way between them. Waiting
 for the metronome is part of the window and not counted: the paper's figures leave no room for it.

@@ -1,4 +1,5 @@
-"""The query of seed 000 as a DAG of operators: the ten most frequent taxi routes (its Fig. 4).
+"""The query of Cardellini et al. 2018 as a DAG of operators: the ten most frequent taxi routes (its
+Fig. 4).
 
 data source > parser > filterByCoordinates > computeRouteID > countByWindow > partialRank >
 globalRank, with metronome > countByWindow. Replica limits, response time bounds and the target are

@@ -1,4 +1,4 @@
-"""Table 1 of seed 000 beside the same experiments in the simulator."""
+"""Table 1 of Cardellini et al. 2018 beside the same experiments in the simulator."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields

@@ -1,12 +1,12 @@
 """Tuples per second of the taxi stream: five days in twelve hours, 150 to 500 tuples/s.
 
-Source: seed 000, section 9 (DEBS 2015 Grand Challenge, 10 times faster, amplified). That file is
-not available; the shape comes from the half-hourly passenger counts of New York's taxis in the
-Numenta Anomaly Benchmark, stretched to the paper's range, or from a generated week of the same
-daily rhythm. Within half an hour the rate moves on a straight line and fluctuates around it, which
-those counts cannot show: section 9 says that the measured rate fluctuates, not by how much. The
-size is chosen to give the thresholds 0.3 and 0.4 without bucket about the paper's downtime. Tuples
-come as a Poisson stream of that rate.
+Source: Cardellini et al. 2018, section 9 (DEBS 2015 Grand Challenge, 10 times faster, amplified).
+That file is not available; the shape comes from the half-hourly passenger counts of New York's
+taxis in the Numenta Anomaly Benchmark, stretched to the paper's range, or from a generated week of
+the same daily rhythm. Within half an hour the rate moves on a straight line and fluctuates around
+it, which those counts cannot show: section 9 says that the measured rate fluctuates, not by how
+much. The size is chosen to give the thresholds 0.3 and 0.4 without bucket about the paper's
+downtime. Tuples come as a Poisson stream of that rate.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,5 @@
-"""Aggregate a window to 1 ms intervals, fit a polynomial, predict (seed 004, section 5.1).
+"""Aggregate a window to 1 ms intervals, fit a polynomial, predict (De Matteis and Mencagli 2016,
+section 5.1).
 
 The heavy, stateless half of the paper's algotrader: quotes of a window are averaged for every
 millisecond, a Levenberg-Marquardt regression gives the polynomial through the averages of each

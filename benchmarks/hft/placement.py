@@ -1,8 +1,9 @@
 """The distribution table: which partition of the fit stage each symbol goes to.
 
 The fits are stateless, so the table may change with every micro-batch and nothing moves but work.
-`balanced` and `flux` are the paper's heuristics (seed 004, section 5.2) on measured weights; `hash`
-looks at nothing and is the baseline. A controller may also give the owners itself.
+`balanced` and `flux` are the paper's heuristics (De Matteis and Mencagli 2016, section 5.2) on
+measured weights; `hash` looks at nothing and is the baseline. A controller may also give the owners
+itself.
 """
 
 import threading

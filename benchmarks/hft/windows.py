@@ -1,4 +1,5 @@
-"""Count windows per symbol: the newest 1,000 quotes, every 25 quotes (seed 004, section 5.1).
+"""Count windows per symbol: the newest 1,000 quotes, every 25 quotes (De Matteis and Mencagli 2016,
+section 5.1).
 
 One call advances all the symbols of a partition by the quotes of a micro-batch. It is pure: the
 windows are behind a small store, which on Spark is the state store. Nothing is aggregated here.

@@ -1,1 +1,3 @@
-"""The evaluation of seed 003: a pipeline of M/D/1 operators over a year of taxi-like arrivals."""
+"""The evaluation of Russo Russo 2018: a pipeline of M/D/1 operators over a year of taxi-like
+arrivals.
+"""

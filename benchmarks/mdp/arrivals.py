@@ -1,4 +1,4 @@
-"""Arrivals of seed 003, section 4: a Markov chain over rate levels, estimated on taxi data.
+"""Arrivals of Russo Russo 2018, section 4: a Markov chain over rate levels, estimated on taxi data.
 
 The paper counts the trips of its taxi data set by minute. That file is not available here; NYC
 taxi passengers per half hour (Numenta's NAB) stand in for it: scaled to the trips of the paper's

@@ -1,4 +1,4 @@
-"""Table 1 and Fig. 2 of seed 003 beside ours.
+"""Table 1 and Fig. 2 of Russo Russo 2018 beside ours.
 
 The text of the paper has the figures of Table 1 only; of Fig. 2 it describes the curves, which end
 in Table 1. So the curves are ours, and only their ends have a difference. Violations and

@@ -1,4 +1,5 @@
-"""The simulated application of seed 003, section 4: its rates, weights and thresholds as tables.
+"""The simulated application of Russo Russo 2018, section 4: its rates, weights and thresholds as
+tables.
 
 One reading had to be chosen. The paper gives T_SLA = 650 ms for the response time of the whole
 pipeline, but its service times alone (1/mu: 270 + 303 + 370 ms) take 943 ms with three operators:

@@ -1,4 +1,4 @@
-"""A controller on the pipeline of seed 003, slot by slot, and what it cost (Eq. 1)."""
+"""A controller on the pipeline of Russo Russo 2018, slot by slot, and what it cost (Eq. 1)."""
 
 from dataclasses import dataclass
 from time import process_time

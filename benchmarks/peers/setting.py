@@ -16,7 +16,7 @@ from mpc.simulation.micro_batch import MicroBatchPlant, MicroBatchTraits
 from mpc.values import ConfigurationSpace, FloatArray
 
 SPACE = ConfigurationSpace(1, 20, tuple(range(1_200_000, 2_000_001, 100_000)))
-"""Nine frequencies, those of the MPC paper's machine (seed 004, section 5)."""
+"""Nine frequencies, those of the MPC paper's machine (De Matteis and Mencagli 2016, section 5)."""
 OVERHEAD_S = 0.3
 """A near-empty micro-batch takes 0.24 s with a shuffle and 0.36 to 0.47 s with state."""
 STARTUP_S = 8.0

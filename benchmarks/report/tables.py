@@ -35,7 +35,9 @@ def _decimals(number: int) -> Callable[[float | None], str]:
 
 
 def saso_groups(threshold_s: float) -> tuple[Group, ...]:
-    """The properties as the paper measures them: sections 2.1 and 5.3.1 to 5.3.4 of seed 004."""
+    """The properties as the paper measures them: sections 2.1 and 5.3.1 to 5.3.4 of De Matteis and
+    Mencagli 2016.
+    """
     unit, per_s = latency_unit(threshold_s)
     return (
         Group(

@@ -1,4 +1,4 @@
-"""What seed 001 concludes in words from its charts, checked on our rows.
+"""What Azimi Gehraz 2018 concludes in words from its charts, checked on our rows.
 
 Each claim is one comparison of means, without a test of significance: close ones change with the
 number of repetitions. That static-8 is too small and static-12 is enough is no finding, the

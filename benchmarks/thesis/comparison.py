@@ -1,4 +1,4 @@
-"""Runs the experiments and puts the figures that seed 001 gives beside them.
+"""Runs the experiments and puts the figures that Azimi Gehraz 2018 gives beside them.
 
 Its results are charts; its text has few numbers. What it says without a number is in `claims`.
 """

@@ -1,4 +1,4 @@
-"""The experiments of seed 001, chapter 5, each with its cases; and one it does not have.
+"""The experiments of Azimi Gehraz 2018, chapter 5, each with its cases; and one it does not have.
 
 Parameters are those of its Tables 5.2 to 5.10. `exploration` compares the three policy functions of
 section 4.2.3 alone, which the thesis only shows together with initialisers (section 5.5).

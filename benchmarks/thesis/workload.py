@@ -1,4 +1,5 @@
-"""The workload of seed 001, section 5.1: every device's consumption is predicted anew per batch.
+"""The workload of Azimi Gehraz 2018, section 5.1: every device's consumption is predicted anew per
+batch.
 
 A prediction is the average plus the median over a sliding window, halved (Eq. 5.1), so a batch
 costs its messages and, for every device that occurs in it, the sort of a window. The same messages

@@ -8,7 +8,8 @@ from mpc.values import FloatArray
 
 PAPER_SYMBOLS = 2_836
 
-# (rank, frequency) read off the distribution of the authors' artifact (seed 004, section 5.1).
+# (rank, frequency) read off the distribution of the authors' artifact (De Matteis and Mencagli
+# 2016, section 5.1).
 _ANCHORS = (
     (1, 2.87e-2),
     (3, 2.02e-2),

@@ -18,7 +18,9 @@ MARKET_CLOSE_MS = 16 * 3_600_000
 
 
 def read_random_walk(path: Path) -> RateSeries:
-    """First line the number of seconds, then "second quotes_per_s" (Fig. 5a of seed 004)."""
+    """First line the number of seconds, then "second quotes_per_s" (Fig. 5a of De Matteis and
+    Mencagli 2016).
+    """
     lines = path.read_text().split("\n")
     rates = [float(line.split()[1]) for line in lines[1:] if line.strip()]
     if len(rates) != int(lines[0]):
@@ -42,7 +44,7 @@ def generated_random_walk(random: np.random.Generator) -> RateSeries:
 
 
 def step_change() -> RateSeries:
-    """Fig. 6 of seed 004: 300,000 quotes/s, from second 30 on 400,000."""
+    """Fig. 6 of De Matteis and Mencagli 2016: 300,000 quotes/s, from second 30 on 400,000."""
     rates = np.full(45, 300_000.0)
     rates[30:] = 400_000.0
     return RateSeries(rates, bin_s=1.0)

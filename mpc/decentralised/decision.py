@@ -1,4 +1,4 @@
-"""The probabilistic decision of one operator instance (seed 002, section 4.1).
+"""The probabilistic decision of one operator instance (Belkhiria and Tedeschi 2019, section 4.1).
 
 Every instance decides for itself, so that the expected sum of all decisions is what the operator
 needs: load l against capacity C and desired ratio r gives p = (l n / (r C) - n) / n, in which the

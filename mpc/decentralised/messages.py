@@ -1,4 +1,5 @@
-"""What the nodes of the scaling protocol send each other (seed 002, section 4.2).
+"""What the nodes of the scaling protocol send each other (Belkhiria and Tedeschi 2019, section
+4.2).
 
 Records travel in the same channels as the protocol's own messages: that a channel keeps their
 order is what lets an acknowledgement say "nothing more will come from me".

@@ -1,7 +1,8 @@
 """One operator instance of the decentralised scaling protocol: a message in, messages out.
 
-Source: seed 002, section 4.2, Algorithms 4 to 10. A node knows its successors and predecessors in
-the pipeline and nothing else; it has no clock and no network, and never draws a random number.
+Source: Belkhiria and Tedeschi 2019, section 4.2, Algorithms 4 to 10. A node knows its successors
+and predecessors in the pipeline and nothing else; it has no clock and no network, and never draws a
+random number.
 
 Deviations, each of which the protocol needs to keep its promises when messages take arbitrarily
 long (`Guard` names them; without any one of them a record is lost or a view goes wrong):

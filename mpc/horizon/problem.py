@@ -4,8 +4,8 @@
                       + executor_switching * (n_t - n_{t-1})^2
                       + frequency_switching * (f_t - f_{t-1})^2          (f as an index)
 
-after Expr. 10 of seed 004, with constraints that the paper does not have. Values only; nothing is
-solved here. Arrays over (N, F) follow the order of `ConfigurationSpace`.
+after Expr. 10 of De Matteis and Mencagli 2016, with constraints that the paper does not have.
+Values only; nothing is solved here. Arrays over (N, F) follow the order of `ConfigurationSpace`.
 """
 
 import math

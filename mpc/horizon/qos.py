@@ -29,9 +29,10 @@ SMALLEST = float(np.finfo(np.float64).tiny)
 class QosCurve:
     """cost(latency) = weight * g((latency - offset_s) / scale_s).
 
-    `exponential`: g(x) = exp(x), the form of the MPC paper (seed 004) with offset 0 and the
-    threshold as scale. `normalised`: g(x) = (exp(x) - 1) / (e - 1), so that the cost is 0 at the
-    offset and `weight` at offset + scale, whatever the target. Both have the linear tail.
+    `exponential`: g(x) = exp(x), the form of the MPC paper (De Matteis and Mencagli 2016) with
+    offset 0 and the threshold as scale. `normalised`: g(x) = (exp(x) - 1) / (e - 1), so that the
+    cost is 0 at the offset and `weight` at offset + scale, whatever the target. Both have the
+    linear tail.
     """
 
     weight: float

@@ -1,9 +1,9 @@
 """`decentralised`: every executor decides for itself whether to duplicate or to delete itself.
 
-Source: seed 002, section 4.1 and Algorithm 11, with the parameters of section 5.1: desired load
-0.7, duplication from 0.8, deletion up to 0.6, each instance asked every 5 steps of its own life.
-Every executor gets an equal share of the arrivals and its own draw; the sum is the target. The
-oldest is the operator keeper and never goes.
+Source: Belkhiria and Tedeschi 2019, section 4.1 and Algorithm 11, with the parameters of section
+5.1: desired load 0.7, duplication from 0.8, deletion up to 0.6, each instance asked every 5 steps
+of its own life. Every executor gets an equal share of the arrivals and its own draw; the sum is the
+target. The oldest is the operator keeper and never goes.
 
 Deviations: the capacity, a constant of the paper, is measured unless it is given: the batches'
 row cost where there are batches, otherwise the cost in cycles, at the highest frequency. What the

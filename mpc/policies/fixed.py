@@ -1,7 +1,7 @@
 """`peak` and `static-N`: the same configuration throughout.
 
-Source: peak-load over-provisioning, seed 004, section 5.4. The paper still rebalances the keys at
-every step, and so does this.
+Source: peak-load over-provisioning, De Matteis and Mencagli 2016, section 5.4. The paper still
+rebalances the keys at every step, and so does this.
 """
 
 from mpc.policies.routing import rebalanced

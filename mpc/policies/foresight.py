@@ -1,4 +1,5 @@
-"""`foresight`: the product's own policy, built on the MPC paper (seed 004) and what it left open.
+"""`foresight`: the product's own policy, built on the MPC paper (De Matteis and Mencagli 2016) and
+what it left open.
 
 What it does differently from lat-power: it plans against scenarios of the forecast and of the
 model's own error instead of their means, believes a rate that no scenario foresaw at once, and

@@ -1,6 +1,6 @@
 """`lat-node` and `lat-power`: the predictive strategies of the MPC paper.
 
-Source: De Matteis and Mencagli, "Keep Calm and React with Foresight" (PPoPP 2016), seed 004,
+Source: De Matteis and Mencagli, "Keep Calm and React with Foresight" (PPoPP 2016),
 section 3; cost parameters of Table 2; details that the paper leaves open from the authors' code:
 utilisation inflated by 1/0.95, feedback as the mean of the last three ratios, power as
 V^2 * f * (n + 3), a mean of three as forecast, and, when lat-power finds no stable configuration,

@@ -1,7 +1,7 @@
 """`parameter-search`: utilisation thresholds that are searched anew whenever the load changes.
 
 Source: Heinze et al., "Online parameter optimization for elastic data stream processing" (2015),
-as seed 001 describes it (section 6.1; thresholds as its Algorithm 2, range and step of the
+as Azimi Gehraz 2018 describes it (section 6.1; thresholds as its Algorithm 2, range and step of the
 breaches as its Table 5.10). An adaptive window watches the load; when it changes, the recent
 history is replayed under other thresholds, each is priced by a latency-aware cost, and recursive
 random search finds the cheapest.

@@ -1,4 +1,6 @@
-"""The distribution table a policy sends along with its configuration (seed 004, section 4.2)."""
+"""The distribution table a policy sends along with its configuration (De Matteis and Mencagli 2016,
+section 4.2).
+"""
 
 from mpc.balance import balanced, imbalance, warm_up
 from mpc.values import FloatArray, IntArray, Measurement

@@ -1,8 +1,8 @@
 """`rule-based`: one executor more when latency is too high, one fewer when it is low.
 
-Source: the reactive rules of seed 004, section 5.5, with the thresholds of the authors' code:
-above 1.1 theta add one, below 0.7 theta remove one. The frequency stays at its maximum.
-Deviation: none known; the paper gives no other detail.
+Source: the reactive rules of De Matteis and Mencagli 2016, section 5.5, with the thresholds of the
+authors' code: above 1.1 theta add one, below 0.7 theta remove one. The frequency stays at its
+maximum. Deviation: none known; the paper gives no other detail.
 """
 
 from mpc.policies.routing import rebalanced

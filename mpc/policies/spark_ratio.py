@@ -1,9 +1,9 @@
 """`spark-ratio`: the ratio of processing time to batch interval, as Spark Streaming scales itself.
 
-Source: seed 001, section 5.10 (Table 5.10: scaling interval 60 s, scale up ratio 0.6, scale down
-ratio 0.3), the resource manager of Spark's DStreams. Every scaling interval the mean processing
-time of the batches since the last decision is divided by the batch interval. At or above the upper
-ratio max(round(ratio), 1) executors are added; at or below the lower one is removed.
+Source: Azimi Gehraz 2018, section 5.10 (Table 5.10: scaling interval 60 s, scale up ratio 0.6,
+scale down ratio 0.3), the resource manager of Spark's DStreams. Every scaling interval the mean
+processing time of the batches since the last decision is divided by the batch interval. At or above
+the upper ratio max(round(ratio), 1) executors are added; at or below the lower one is removed.
 
 Deviations: batches of Structured Streaming stand for those of DStreams; which executor goes is the
 actuator's choice, where Spark takes a random one; the frequency stays at its maximum.

@@ -1,7 +1,8 @@
 """The paper's plant: an elastic partitioned-stateful operator, simulated event by event.
 
-It implements the three ports of the control loop. A policy sees the rows of Table 1 of seed 004,
-the wait and latency of the step and nothing more; what a judge needs is kept in `records`.
+It implements the three ports of the control loop. A policy sees the rows of Table 1 of De Matteis
+and Mencagli 2016, the wait and latency of the step and nothing more; what a judge needs is kept in
+`records`.
 """
 
 from dataclasses import dataclass

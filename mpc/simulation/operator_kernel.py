@@ -1,4 +1,5 @@
-"""Discrete-event kernel of the paper's elastic operator (seed 004, sections 2.1 and 4.3).
+"""Discrete-event kernel of the paper's elastic operator (De Matteis and Mencagli 2016, sections 2.1
+and 4.3).
 
 Replicas are first-come-first-served servers that own keys. When the distribution table changes,
 the state of a moved key follows the paper's protocol: a move-out message queues behind the tuples

@@ -1,4 +1,5 @@
-"""The machine of the MPC paper (seed 004, section 5) as constants of the simulation.
+"""The machine of the MPC paper (De Matteis and Mencagli 2016, section 5) as constants of the
+simulation.
 
 12 replicas and 1.2 to 2.0 GHz are the paper's. Two things it does not publish are set here.
 

@@ -2,8 +2,8 @@
 
 Every single tuple is drawn: its key from the key frequencies, its time evenly spaced in its rate
 bin. Each `slide`-th tuple of a key triggers the window of the last `window` tuples of that key
-(seed 004, section 5.1). A trace does not depend on the policy that is tried on it, so it is
-generated once per seed and shared by all policies.
+(De Matteis and Mencagli 2016, section 5.1). A trace does not depend on the policy that is tried on
+it, so it is generated once per seed and shared by all policies.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,6 @@
-"""`foresight bench edf`: hierarchical control of a query of several operators, as in seed 000."""
+"""`foresight bench edf`: hierarchical control of a query of several operators, as in Cardellini et
+al. 2018.
+"""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated

@@ -1,4 +1,6 @@
-"""`foresight bench mdp`: scaling as a Markov decision process, solved and learned (seed 003)."""
+"""`foresight bench mdp`: scaling as a Markov decision process, solved and learned (Russo Russo
+2018).
+"""
 
 import os
 from collections.abc import Sequence

@@ -1,4 +1,6 @@
-"""`foresight bench thesis`: the experiments of the Spark Streaming thesis (seed 001, chapter 5)."""
+"""`foresight bench thesis`: the experiments of the Spark Streaming thesis (Azimi Gehraz 2018,
+chapter 5).
+"""
 
 from typing import TYPE_CHECKING, Annotated
 

@@ -1,6 +1,6 @@
 """What a recorded step would have been like in another configuration: estimated, never measured.
 
-The two constants of the micro-batch model (DESIGN, section 4) are learned from the recorded batches
+The two constants of the micro-batch model are learned from the recorded batches
 as the steps go by, as the policy learns them. Batch by batch, D = o + B * c / (n * f) with the rows
 that arrived since the batch before, the recorded and the other configuration are followed through
 every step, overloads and their backlog included. The measured latency is then scaled by what the

@@ -20,7 +20,7 @@ KEYS = 4
 
 @dataclass
 class Replica:
-    """Sections 2.1 and 4.3 of seed 004, one object a replica."""
+    """Sections 2.1 and 4.3 of De Matteis and Mencagli 2016, one object a replica."""
 
     queue: deque[tuple[str, int]] = field(default_factory=deque)
     roll_out: deque[int] = field(default_factory=deque)

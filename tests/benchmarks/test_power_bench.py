@@ -27,7 +27,7 @@ def test_seven_points_predict_a_measured_sweep_within_five_percent(
 ) -> None:
     error = by_model(power_rows(shared_data / "power" / f"{application}_REPARA_results.csv"))
     assert error["calibrated", 7] <= 0.05
-    # DESIGN section 4: two to four times better than the paper's model, from the same points.
+    # Two to four times better than the paper's model, from the same points.
     assert error["calibrated", 7] <= error["proportional", 7] / 2
     assert error["prior", 1] <= error["proportional", 1] / 2
 

@@ -1,1 +1,3 @@
-"""EDF, the hierarchical control of seed 000: operator, node and application managers."""
+"""EDF, the hierarchical control of Cardellini et al. 2018: operator, node and application
+managers.
+"""

@@ -1,8 +1,8 @@
 """The application manager: which of the requested reconfigurations are carried out.
 
-Source: seed 000, section 7: prioritisation by score, prevention of conflicts (two requests for the
-same node, the lower score gives way), acceptance of all that remain or of as many as the token
-bucket allows.
+Source: Cardellini et al. 2018, section 7: prioritisation by score, prevention of conflicts (two
+requests for the same node, the lower score gives way), acceptance of all that remain or of as many
+as the token bucket allows.
 
 Deviations: migrations and scale-outs share one order, as they compete for nodes and H tokens (the
 paper orders every kind by itself); requests of the same operator conflict, too, since one replica

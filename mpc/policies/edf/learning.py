@@ -1,8 +1,8 @@
 """States, actions and costs that both learning policies of EDF share.
 
-Source: seed 000, section 5.2. A state is (replicas k, arrival rate in quanta), an action adds one
-replica, removes one or does nothing, and Eq. 1 weighs reconfiguration, violation of the operator's
-response time bound and replicas in use. Defaults: section 9.
+Source: Cardellini et al. 2018, section 5.2. A state is (replicas k, arrival rate in quanta), an
+action adds one replica, removes one or does nothing, and Eq. 1 weighs reconfiguration, violation of
+the operator's response time bound and replicas in use. Defaults: section 9.
 
 Deviations: the weights are divided by their sum, so that any three express their relation; rates
 beyond the highest level count as that level (the paper leaves its L open); the action that is

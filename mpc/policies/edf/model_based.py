@@ -1,9 +1,9 @@
 """The model-based local policy: full backups with estimated transitions and violation costs.
 
-Source: seed 000, section 5.2.2, Eq. 3 to 5 and Algorithm 2. The transition probabilities of the
-arrival rate are counted, the violation cost of a state is an exponential average that is kept
-monotone (never lower with fewer replicas or more arrivals), and every step backs up all states
-once. The choice is greedy; learning rate 0.1, discount 0.99 (section 9).
+Source: Cardellini et al. 2018, section 5.2.2, Eq. 3 to 5 and Algorithm 2. The transition
+probabilities of the arrival rate are counted, the violation cost of a state is an exponential
+average that is kept monotone (never lower with fewer replicas or more arrivals), and every step
+backs up all states once. The choice is greedy; learning rate 0.1, discount 0.99 (section 9).
 
 Deviations: those of `learning`; a backup uses the Q of the step before throughout, where Algorithm
 2 overwrites it state by state; a rate level that was never left is taken to last (the paper's

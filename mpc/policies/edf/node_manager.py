@@ -1,8 +1,8 @@
 """The node manager: a random replica leaves an overloaded node.
 
-Source: seed 000, section 6 (sender-initiated migration). Above the target utilisation U_mig one
-replica of the node, drawn at random, is proposed for a move; the new node is drawn as for a new
-replica, without overloaded nodes. The score is the normalised excess.
+Source: Cardellini et al. 2018, section 6 (sender-initiated migration). Above the target utilisation
+U_mig one replica of the node, drawn at random, is proposed for a move; the new node is drawn as for
+a new replica, without overloaded nodes. The score is the normalised excess.
 
 Deviation: the paper names no U_mig (its experiments switch migration off); the default is 0.8.
 """

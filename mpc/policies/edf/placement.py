@@ -1,7 +1,7 @@
 """Which node takes a new replica and which replica goes.
 
-Source: seed 000, section 5. Candidates are sorted by network delay and drawn at random, the closer
-the likelier; a scale-in ends the replica on the busiest node.
+Source: Cardellini et al. 2018, section 5. Candidates are sorted by network delay and drawn at
+random, the closer the likelier; a scale-in ends the replica on the busiest node.
 
 Deviation: the paper gives no probabilities; here the i-th closest node has weight 1/i.
 """

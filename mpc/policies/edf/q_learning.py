@@ -1,8 +1,9 @@
 """The model-free local policy: Q-learning with epsilon-greedy choice.
 
-Source: seed 000, section 5.2.1, Eq. 2 and Algorithm 1; learning rate 0.1, discount 0.99, epsilon
-0.05 (section 9). The table starts at zero, which is below every real cost: each action of a state
-is tried in turn for a long time, and that is the constant reconfiguring the paper reports.
+Source: Cardellini et al. 2018, section 5.2.1, Eq. 2 and Algorithm 1; learning rate 0.1, discount
+0.99, epsilon 0.05 (section 9). The table starts at zero, which is below every real cost: each
+action of a state is tried in turn for a long time, and that is the constant reconfiguring the paper
+reports.
 
 Deviations: those of `learning`; of equal estimates doing nothing is preferred, then scaling out.
 """

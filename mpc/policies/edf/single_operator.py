@@ -1,7 +1,7 @@
 """A local policy of EDF as the policy of one operator: its proposal is carried out as it is.
 
-Source: seed 000, section 5; with one operator there is nothing to coordinate, so there is no
-application manager. The response time bound of the operator is the target latency.
+Source: Cardellini et al. 2018, section 5; with one operator there is nothing to coordinate, so
+there is no application manager. The response time bound of the operator is the target latency.
 
 Deviations: planning happens at every control step (the paper's interval is 30 s); utilisation is
 the completed work over the capacity, the same for every replica, as replicas are not measured one

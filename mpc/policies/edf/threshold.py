@@ -1,9 +1,9 @@
 """The threshold-based local policy: replicas by their CPU utilisation.
 
-Source: seed 000, section 5.1. One replica more when a replica's utilisation exceeds the target
-U_s-out; one fewer when the average utilisation of the remaining ones would stay below c U_s-out.
-The score is the normalised excess or slack. c = 0.75 is the paper's; of its U_s-out (0.3 to 0.7)
-the default is the usual 0.7: the low ones fit the bursts of its query, as it says itself.
+Source: Cardellini et al. 2018, section 5.1. One replica more when a replica's utilisation exceeds
+the target U_s-out; one fewer when the average utilisation of the remaining ones would stay below c
+U_s-out. The score is the normalised excess or slack. c = 0.75 is the paper's; of its U_s-out (0.3
+to 0.7) the default is the usual 0.7: the low ones fit the bursts of its query, as it says itself.
 
 Deviation: where several replicas exceed the target, the score is that of the busiest; the paper
 does not say which.

@@ -1,8 +1,8 @@
 """The token bucket that limits how many reconfigurations an application undergoes.
 
-Source: seed 000, section 7. An H token grants a scale-out or a migration, an L token a scale-in;
-the bucket holds one kind at a time and at most its capacity. Section 9: capacity 1, a token every
-60 s, thresholds 0.9 and 0.5 of R_max. Deviation: none known.
+Source: Cardellini et al. 2018, section 7. An H token grants a scale-out or a migration, an L token
+a scale-in; the bucket holds one kind at a time and at most its capacity. Section 9: capacity 1, a
+token every 60 s, thresholds 0.9 and 0.5 of R_max. Deviation: none known.
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,8 @@
 """What the managers of EDF tell each other: samples of operators, proposals and requests.
 
-Source: seed 000, section 4. An operator manager proposes a change of its own replicas; with the
-nodes it concerns the proposal becomes a request, which the application manager grants or not.
+Source: Cardellini et al. 2018, section 4. An operator manager proposes a change of its own
+replicas; with the nodes it concerns the proposal becomes a request, which the application manager
+grants or not.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Scaling as a Markov decision process, solved or learned; source: seed 003.
+"""Scaling as a Markov decision process, solved or learned; source: Russo Russo 2018.
 
 `problem`, `value_iteration`, `transitions` and `learner` are the method for any number of
 operators, `controllers` and `agents` its centralised and decentralised forms; `policy` and

@@ -1,4 +1,4 @@
-"""Decentralised control (seed 003, section 2, Eq. 2): every operator scales itself.
+"""Decentralised control (Russo Russo 2018, section 2, Eq. 2): every operator scales itself.
 
 An agent sees the rate, the instances and the utilisation of its own operator. In place of the
 response time of the application, which it cannot see, it keeps its utilisation at a target.

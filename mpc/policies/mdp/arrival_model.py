@@ -1,7 +1,7 @@
 """The arrival rate of one operator as levels, and how it moves between them, learned as it runs.
 
-The quantum of seed 003 (20 tuples a minute, section 4) suits its data set. Here the first rate
-sets it, and it doubles whenever a rate does not fit any more; what was counted is merged.
+The quantum of Russo Russo 2018 (20 tuples a minute, section 4) suits its data set. Here the first
+rate sets it, and it doubles whenever a rate does not fit any more; what was counted is merged.
 """
 
 from math import ceil

@@ -1,4 +1,5 @@
-"""Centralised control of a whole pipeline (seed 003, section 2): solved, or learned as it runs.
+"""Centralised control of a whole pipeline (Russo Russo 2018, section 2): solved, or learned as it
+runs.
 
 A controller sees the rate level and the instances of all operators at the start of a slot and
 says what they become; afterwards it may learn from what happened.

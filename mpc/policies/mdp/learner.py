@@ -1,4 +1,5 @@
-"""Model-based reinforcement learning of a scaling policy (seed 003, Algorithm 1, Eq. 5 and 6).
+"""Model-based reinforcement learning of a scaling policy (Russo Russo 2018, Algorithm 1, Eq. 5 and
+6).
 
 Every step counts one transition of the rate, updates the penalty of what was just done where the
 response time is not known, and makes one sweep of value iteration over all states and actions.

@@ -1,6 +1,6 @@
 """`mdp`: the optimal scaling of a Markov decision process, for one operator.
 
-Source: seed 003, the centralised problem of section 2 with N = 1, solved by value iteration
+Source: Russo Russo 2018, the centralised problem of section 2 with N = 1, solved by value iteration
 (section 3). Every step the model is updated by what was measured and solved again, from the last
 solution on: the transitions of the rate by Eq. 5, violations from the response time of
 `mpc.policies.mdp.response`, costs by Eq. 1.

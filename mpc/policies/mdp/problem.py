@@ -1,8 +1,9 @@
 """The decision process: levels of the arrival rate, instances of every operator, what they cost.
 
-Source: seed 003, section 2. A state is a rate level and one number of instances an operator, and
-an action changes each of these by at most one. What an action costs depends on the state it leads
-to and on whether it changes anything (Eq. 1 and 2), so costs are tables over (level, instances).
+Source: Russo Russo 2018, section 2. A state is a rate level and one number of instances an
+operator, and an action changes each of these by at most one. What an action costs depends on the
+state it leads to and on whether it changes anything (Eq. 1 and 2), so costs are tables over (level,
+instances).
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""M/D/1: the queue every instance of an operator is in seed 003, section 4.
+"""M/D/1: the queue every instance of an operator is in Russo Russo 2018, section 4.
 
 The input of an operator is split evenly over its instances (section 2), so each sees a share of
 the rate with the full service time.

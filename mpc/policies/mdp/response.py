@@ -4,7 +4,8 @@ Seed 003 takes its operators for M/D/1 queues with known service rates (section 
 comes from the measured cost of an item. Where micro-batches are measured, the model of
 `mpc.micro_batch` takes the place of the queue, as M/D/1 knows no batches.
 
-Both are corrected by the smoothed ratio of measured to modelled times (Expr. 8 of seed 004).
+Both are corrected by the smoothed ratio of measured to modelled times (Expr. 8 of De Matteis and
+Mencagli 2016).
 """
 
 from dataclasses import replace

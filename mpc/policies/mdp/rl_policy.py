@@ -1,8 +1,8 @@
 """`mdp-rl`: model-based reinforcement learning of the scaling of one operator.
 
-Source: seed 003, Algorithm 1 with N = 1: every step one transition of the rate is counted (Eq. 5),
-the penalty of the last step is averaged in (Eq. 6), and one sweep of value iteration is made.
-No model of the response time is needed. (With one, `mdp` does not wait for the sweeps.)
+Source: Russo Russo 2018, Algorithm 1 with N = 1: every step one transition of the rate is counted
+(Eq. 5), the penalty of the last step is averaged in (Eq. 6), and one sweep of value iteration is
+made. No model of the response time is needed. (With one, `mdp` does not wait for the sweeps.)
 
 Deviations: as a latency depends on the rate and on the executors that served it and on nothing
 else, Eq. 6 keeps one penalty for these two and not one for each way that leads there, and weighs

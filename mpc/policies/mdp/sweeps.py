@@ -1,4 +1,5 @@
-"""One sweep of value iteration over all states, compiled (seed 003, Eq. 3 and 4, Algorithm 1).
+"""One sweep of value iteration over all states, compiled (Russo Russo 2018, Eq. 3 and 4, Algorithm
+1).
 
 The rate does not depend on the action and the cost of an action only on where it leads. So the
 expectation is taken once for all actions, over the few levels a rate can jump to, and the minimum

@@ -1,4 +1,4 @@
-"""How the arrival rate moves from level to level, counted as it is seen (seed 003, Eq. 5).
+"""How the arrival rate moves from level to level, counted as it is seen (Russo Russo 2018, Eq. 5).
 
 Deviation: the paper does not say what holds for a level that was never left; here it stays.
 """

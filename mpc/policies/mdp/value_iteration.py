@@ -1,4 +1,6 @@
-"""Value iteration for scaling (seed 003, section 3): sweeps until the values are exact enough."""
+"""Value iteration for scaling (Russo Russo 2018, section 3): sweeps until the values are exact
+enough.
+"""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""The reinforcement learning policies of seed 001."""
+"""The reinforcement learning policies of Azimi Gehraz 2018."""
 
 from mpc.policies.q_learning.policy import QLearningParameters, QLearningPolicy
 from mpc.policies.q_learning.value_iteration import ValueIterationPolicy

@@ -1,6 +1,7 @@
 """Which action to take: the best known one, or with some probability any.
 
-Source: seed 001, section 4.2.3 (Table 4.2) and the monotonicity constraint of its Algorithm 5.
+Source: Azimi Gehraz 2018, section 4.2.3 (Table 4.2) and the monotonicity constraint of its
+Algorithm 5.
 
 Deviations: the constraint also binds random actions, and so do the bounds of the executors; the
 thesis describes both for the greedy policy. Equal values are decided in the order keep, scale out,

@@ -1,4 +1,6 @@
-"""The sliding window of measurements a decision rests on (`windowSize` of seed 001, Table 4.4)."""
+"""The sliding window of measurements a decision rests on (`windowSize` of Azimi Gehraz 2018, Table
+4.4).
+"""
 
 from collections import deque
 

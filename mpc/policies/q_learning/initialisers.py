@@ -1,7 +1,7 @@
 """The value of every action before anything is learned: zero, random or optimised.
 
-Source: seed 001, section 4.2.2. The optimised one divides the states into four regions (Fig. 4.3,
-Table 4.1) by latency below or above the target and load rising or falling.
+Source: Azimi Gehraz 2018, section 4.2.2. The optimised one divides the states into four regions
+(Fig. 4.3, Table 4.1) by latency below or above the target and load rising or falling.
 """
 
 from typing import Literal

@@ -1,8 +1,8 @@
 """`q-learning`: a temporal difference agent that decides when to scale by latency and load.
 
-Source: seed 001, "Auto-Scaling Techniques for Spark Streaming": Sarsa (Eq. 4.4, Algorithm 3) over
-discretised latency and the direction of the load. Every parameter of its Table 4.4 is here; the
-defaults are those of its experiments (Tables 5.2 to 5.9), except where its text gives no value:
+Source: Azimi Gehraz 2018, "Auto-Scaling Techniques for Spark Streaming": Sarsa (Eq. 4.4, Algorithm
+3) over discretised latency and the direction of the load. Every parameter of its Table 4.4 is here;
+the defaults are those of its experiments (Tables 5.2 to 5.9), except where its text gives no value:
 the maximum latency is ten times the target, the step of epsilon that of the author's code (0.05).
 
 Deviations: latency is that of the items, from arrival to result, so it includes the wait for the

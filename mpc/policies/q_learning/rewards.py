@@ -1,9 +1,9 @@
 """What an action was worth, judged by the state it led to.
 
-Source: seed 001, section 4.2.4, whose four rules give signs; sizes and the second function are
-those of the author's published code (class `PreferScaleInWhenLoadIsDescreasing` and its sibling).
-Above the target a reward is as large as the violation, in latency steps. Below it a punishment is
-as large as the head-room or the share of executors spared, whichever is more.
+Source: Azimi Gehraz 2018, section 4.2.4, whose four rules give signs; sizes and the second function
+are those of the author's published code (class `PreferScaleInWhenLoadIsDescreasing` and its
+sibling). Above the target a reward is as large as the violation, in latency steps. Below it a
+punishment is as large as the head-room or the share of executors spared, whichever is more.
 
 Deviations: the code also praises any action while its list of waiting batches shrinks; here the
 latency says that, one decision later.

@@ -1,7 +1,7 @@
 """What the agent distinguishes: latency in coarse steps and whether the load rises.
 
-Source: seed 001, section 4.2.1. Each state has three actions; the table of their values is an
-array indexed by latency step, direction and action.
+Source: Azimi Gehraz 2018, section 4.2.1. Each state has three actions; the table of their values is
+an array indexed by latency step, direction and action.
 """
 
 from dataclasses import dataclass

@@ -1,8 +1,9 @@
 """How many executors one action adds or removes: static, linear or queue-aware.
 
-Source: seed 001, section 4.2.5 (Table 4.3). It leaves the number that queue-aware adds open; this
-is that of the author's published code: the waiting batches beyond those the target allows, and at
-least the granularity. The waiting batches are derived from what is measured (`waiting_batches`).
+Source: Azimi Gehraz 2018, section 4.2.5 (Table 4.3). It leaves the number that queue-aware adds
+open; this is that of the author's published code: the waiting batches beyond those the target
+allows, and at least the granularity. The waiting batches are derived from what is measured
+(`waiting_batches`).
 """
 
 from typing import Literal

@@ -1,10 +1,11 @@
 """`value-iteration`: learn a model of the plant first, solve it, and go on as `q-learning`.
 
-Source: seed 001, section 4.1.2, after Dutreilh et al.: for a training period count transitions and
-rewards of what was tried (Eq. 4.7), take their averages for the model (Eq. 4.8), solve it by value
-iteration (Eq. 4.6, Algorithm 4) into the table, then learn by temporal difference. While training
-the decreasing epsilon policy decides (section 5.8), afterwards the configured one. The thesis
-trains for 5, 10 or 20 minutes; the number of sweeps is that of the author's code (10).
+Source: Azimi Gehraz 2018, section 4.1.2, after Dutreilh et al.: for a training period count
+transitions and rewards of what was tried (Eq. 4.7), take their averages for the model (Eq. 4.8),
+solve it by value iteration (Eq. 4.6, Algorithm 4) into the table, then learn by temporal
+difference. While training the decreasing epsilon policy decides (section 5.8), afterwards the
+configured one. The thesis trains for 5, 10 or 20 minutes; the number of sweeps is that of the
+author's code (10).
 
 Deviations: what was never tried keeps its initial value, as the equations leave it undefined; the
 author's code multiplies by the value of the state left, here by that of the state reached, as

@@ -1,4 +1,6 @@
-"""`[policies.decentralised]`: the options of the probabilistic decision of seed 002."""
+"""`[policies.decentralised]`: the options of the probabilistic decision of Belkhiria and Tedeschi
+2019.
+"""
 
 from typing import Annotated
 

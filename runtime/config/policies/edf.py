@@ -1,6 +1,6 @@
 """`[policies.edf-threshold]`, `[policies.edf-q-learning]` and `[policies.edf-model-based]`.
 
-The local policies of seed 000 for one operator; defaults are those of its section 9.
+The local policies of Cardellini et al. 2018 for one operator; defaults are those of its section 9.
 """
 
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""`[policies.mdp]` and `[policies.mdp-rl]`: the scaling of seed 003 for one operator.
+"""`[policies.mdp]` and `[policies.mdp-rl]`: the scaling of Russo Russo 2018 for one operator.
 
 Defaults are those of its section 4.
 """

@@ -1,4 +1,5 @@
-"""Options of the policies of seed 001: `q-learning`, `value-iteration` and `parameter-search`.
+"""Options of the policies of Azimi Gehraz 2018: `q-learning`, `value-iteration` and
+`parameter-search`.
 
 The first two carry every parameter of its Table 4.4; the bounds of the executors and the target
 latency are `executors.min`, `executors.max` and `slo.latency_ms`. Its latency steps and maximum are

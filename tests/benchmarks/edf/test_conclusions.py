@@ -1,4 +1,5 @@
-"""What seed 000 concludes in section 9, on four hours of generated taxi days with a fixed seed.
+"""What Cardellini et al. 2018 concludes in section 9, on four hours of generated taxi days with a
+fixed seed.
 
 Two of its observations are not reproduced and not asserted. Q-learning without bucket: its mean
 response time there is over 470 ms with a median of 140; here a backlog is gone two minutes after a

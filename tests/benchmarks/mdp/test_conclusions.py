@@ -1,4 +1,4 @@
-"""What seed 003 concludes from its evaluation, on fixed seeds.
+"""What Russo Russo 2018 concludes from its evaluation, on fixed seeds.
 
 Two operators and generated arrivals keep it short; what differs with three operators and a whole
 year is in the documentation.

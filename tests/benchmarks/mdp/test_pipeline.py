@@ -1,4 +1,4 @@
-"""The simulated pipeline of seed 003: its tables, its arrivals and what a slot costs."""
+"""The simulated pipeline of Russo Russo 2018: its tables, its arrivals and what a slot costs."""
 
 from pathlib import Path
 

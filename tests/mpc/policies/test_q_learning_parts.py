@@ -1,4 +1,6 @@
-"""States, initialisers, rewards, exploration, executor strategies and the history of seed 001."""
+"""States, initialisers, rewards, exploration, executor strategies and the history of Azimi Gehraz
+2018.
+"""
 
 from collections.abc import Sequence
 from typing import Any

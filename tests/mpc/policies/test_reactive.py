@@ -1,4 +1,4 @@
-"""rule-based and spl, by the words of seed 004, section 5.5."""
+"""rule-based and spl, by the words of De Matteis and Mencagli 2016, section 5.5."""
 
 from typing import Any
 

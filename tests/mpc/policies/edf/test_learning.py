@@ -1,4 +1,6 @@
-"""The learning local policies: Eq. 1 to 5 of seed 000, and what comes of them in the end."""
+"""The learning local policies: Eq. 1 to 5 of Cardellini et al. 2018, and what comes of them in the
+end.
+"""
 
 import dataclasses
 

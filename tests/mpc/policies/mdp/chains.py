@@ -1,4 +1,4 @@
-"""The decision process of seed 003 written out state by state, to judge the fast one by."""
+"""The decision process of Russo Russo 2018 written out state by state, to judge the fast one by."""
 
 from itertools import product
 

@@ -1,4 +1,6 @@
-"""What is learned step by step approaches the truth (Algorithm 1, Eq. 5 and 6 of seed 003)."""
+"""What is learned step by step approaches the truth (Algorithm 1, Eq. 5 and 6 of Russo Russo
+2018).
+"""
 
 from itertools import pairwise
 

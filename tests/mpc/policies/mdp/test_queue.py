@@ -1,4 +1,4 @@
-"""M/D/1: the formula of the operators of seed 003."""
+"""M/D/1: the formula of the operators of Russo Russo 2018."""
 
 import numpy as np
 import pytest
