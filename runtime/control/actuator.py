@@ -6,8 +6,8 @@ also when the decision stays the same.
 
 from typing import Literal
 
+from mpc.events import Event
 from mpc.values import Applied, Configuration, Decision
-from runtime.control.events import ControlEvent
 from runtime.control.ports import ExecutorPort, Executors, FleetPort
 
 
@@ -47,7 +47,7 @@ class ClusterActuator:
         self.current = self._seen(seen)
         return self.current
 
-    def news(self) -> tuple[ControlEvent, ...]:
+    def news(self) -> tuple[Event, ...]:
         """What happened to executors and agents since the last call."""
         return self._executors.news() + (() if self._fleet is None else self._fleet.news())
 

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 
+from mpc.events import EventKind
 from mpc.ports import Policy
 from mpc.values import Applied, ConfigurationSpace
 from runtime.build import PLANNING_POLICIES, live_policy, live_power, live_space
 from runtime.config import Config
 from runtime.control.actuator import ClusterActuator
-from runtime.control.events import EventKind
 from runtime.control.guards import Guards
 from runtime.control.holds import Holds
 from runtime.control.journal import Journal, Resumption, StepRecord

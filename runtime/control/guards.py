@@ -7,9 +7,9 @@ find no task are not asked for, and those that brought nothing are given back.
 
 from dataclasses import dataclass
 
+from mpc.events import Event, EventKind
 from mpc.values import Configuration, ConfigurationSpace, Decision, Measurement
 from runtime.control.effect import ScaleOutTrial
-from runtime.control.events import ControlEvent, EventKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,7 @@ class Guarded:
     """What may be applied, and what was held back."""
 
     target: Configuration
-    events: tuple[ControlEvent, ...]
+    events: tuple[Event, ...]
 
 
 class Guards:
@@ -31,47 +31,47 @@ class Guards:
     ) -> Guarded:
         """`useful_executors`: how many find a task in a batch; None where nobody knows."""
         current = measurement.requested
-        events: list[ControlEvent] = []
+        events: list[Event] = []
         target = self._within_bounds(decision.target, events)
         if self._misses_target(measurement) and _speed(target) < _speed(current):
             # Less never helped a stream that is late, whatever a model says.
             detail = f"{target.executors} executors at {target.frequency_khz} kHz wanted"
-            events.append(ControlEvent(EventKind.HELD_VIOLATION, detail))
+            events.append(Event(EventKind.HELD_VIOLATION, detail))
             target = current
         target = self._effective(measurement, target, events)
         if useful_executors is not None and target.executors > current.executors:
             allowed = max(useful_executors, current.executors, self._space.min_executors)
             if target.executors > allowed:
                 detail = f"{target.executors} wanted, a batch has tasks for {useful_executors}"
-                events.append(ControlEvent(EventKind.HELD_USEFUL_TASKS, detail))
+                events.append(Event(EventKind.HELD_USEFUL_TASKS, detail))
                 target = Configuration(allowed, target.frequency_khz)
         if measurement.arrivals_per_s is None:
             target = _not_less(target, current, events)
         self._trial.requested(current, target)
         if self._at_maximum(measurement, target):
             detail = f"latency {measurement.latency_s:.3g} s above {self._target_latency_s:.3g} s"
-            events.append(ControlEvent(EventKind.AT_MAXIMUM, detail))
+            events.append(Event(EventKind.AT_MAXIMUM, detail))
         return Guarded(target, tuple(events))
 
-    def _within_bounds(self, target: Configuration, events: list[ControlEvent]) -> Configuration:
+    def _within_bounds(self, target: Configuration, events: list[Event]) -> Configuration:
         space = self._space
         nearest = space.at(
             space.executor_index(target.executors), space.frequency_index(target.frequency_khz)
         )
         if nearest != target:
             detail = f"{target.executors} executors at {target.frequency_khz} kHz wanted"
-            events.append(ControlEvent(EventKind.OUT_OF_BOUNDS, detail))
+            events.append(Event(EventKind.OUT_OF_BOUNDS, detail))
         return nearest
 
     def _effective(
-        self, measurement: Measurement, target: Configuration, events: list[ControlEvent]
+        self, measurement: Measurement, target: Configuration, events: list[Event]
     ) -> Configuration:
         verdict = self._trial.observe(measurement)
         if verdict.ceiling is None or target.executors <= verdict.ceiling:
             return target
         kind = EventKind.INEFFECTIVE_SCALE_OUT if verdict.found else EventKind.HELD_INEFFECTIVE
         detail = f"{target.executors} wanted, more than {verdict.ceiling} brought nothing"
-        events.append(ControlEvent(kind, detail))
+        events.append(Event(kind, detail))
         return Configuration(max(verdict.ceiling, self._space.min_executors), target.frequency_khz)
 
     def _at_maximum(self, measurement: Measurement, target: Configuration) -> bool:
@@ -86,14 +86,12 @@ def _speed(configuration: Configuration) -> int:
     return configuration.executors * configuration.frequency_khz
 
 
-def _not_less(
-    target: Configuration, current: Configuration, events: list[ControlEvent]
-) -> Configuration:
+def _not_less(target: Configuration, current: Configuration, events: list[Event]) -> Configuration:
     """Neither fewer executors nor a lower frequency than now."""
     held = Configuration(
         max(target.executors, current.executors), max(target.frequency_khz, current.frequency_khz)
     )
     if held != target:
         detail = f"{target.executors} executors at {target.frequency_khz} kHz wanted"
-        events.append(ControlEvent(EventKind.HELD_STALE_MEASUREMENT, detail))
+        events.append(Event(EventKind.HELD_STALE_MEASUREMENT, detail))
     return held

@@ -13,9 +13,9 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
+from mpc.events import Event, EventKind
 from runtime.config import Config
 from runtime.config.cron import Period, containing, parse_period
-from runtime.control.events import ControlEvent, EventKind
 
 NAME = "paused"
 
@@ -89,14 +89,14 @@ class Holds:
             wall_s,
         )
 
-    def held(self) -> ControlEvent | None:
+    def held(self) -> Event | None:
         """Why nothing may be changed now; None if it may."""
         pause = paused(self._folder)
         if pause is not None:
-            return ControlEvent(EventKind.HELD_PAUSED, pause.reason or "paused by an operator")
+            return Event(EventKind.HELD_PAUSED, pause.reason or "paused by an operator")
         if self._excluded:
             moment = datetime.fromtimestamp(self._wall_s(), self._timezone)
             period = containing(self._excluded, moment)
             if period is not None:
-                return ControlEvent(EventKind.HELD_EXCLUDED_PERIOD, period.text)
+                return Event(EventKind.HELD_EXCLUDED_PERIOD, period.text)
         return None

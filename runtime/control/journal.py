@@ -17,8 +17,8 @@ from typing import Any, Literal, Self
 import msgspec
 import numpy as np
 
+from mpc.events import Event
 from mpc.values import Applied, Configuration, Decision, Measurement
-from runtime.control.events import ControlEvent
 
 NAME = "journal.jsonl"
 OLDER_NAME = "journal.1.jsonl"
@@ -75,7 +75,7 @@ class StepRecord:
     useful_executors: int | None = None
     took_s: float | None = None
     """Time from the start of the step until everything was applied."""
-    events: tuple[ControlEvent, ...] = ()
+    events: tuple[Event, ...] = ()
     queries: tuple[Mapping[str, Any], ...] = ()
     """Figures of each streaming query, for people."""
     start_up: StartUpSamples = field(default_factory=StartUpSamples)

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, Self
 
+from mpc.events import Event, EventKind, changes
 from mpc.loop import ControlStep, control
 from runtime.control.actuator import ClusterActuator
-from runtime.control.events import ControlEvent, EventKind, changes
 from runtime.control.journal import Journal, Resumption, StartUpSamples, StepRecord
 from runtime.control.safe import EventLog, GuardedPolicy, SafeActuator, SafeSensor, StepClock
 
@@ -45,7 +45,7 @@ class LoopParts:
     """What the policy plans with."""
     start_up: Callable[[], StartUpSamples]
     queries: Callable[[], tuple[dict[str, object], ...]]
-    held: Callable[[], ControlEvent | None] = lambda: None
+    held: Callable[[], Event | None] = lambda: None
     """Why nothing may be changed now; None if it may."""
     save: Callable[[StepRecord], None] | None = None
     """Saves the policy as it is after a step; None where it is not to be saved."""
@@ -67,7 +67,7 @@ class Controller:
         self._release_lock = threading.Lock()
         self._released = False
         self._last: StepRecord | None = None
-        self._last_worry: ControlEvent | None = None
+        self._last_worry: Event | None = None
         self._unsaved_steps = 0
         self.page_url: str | None = None
         """Where people see it, if it has a page."""

@@ -7,8 +7,8 @@ from collections.abc import Set
 from dataclasses import dataclass
 from typing import Protocol
 
+from mpc.events import Event
 from mpc.ports import Sensor
-from runtime.control.events import ControlEvent
 from runtime.control.journal import StartUpSamples
 
 
@@ -43,7 +43,7 @@ class ExecutorPort(Protocol):
         """What runs, without touching anything."""
         ...
 
-    def news(self) -> tuple[ControlEvent, ...]:
+    def news(self) -> tuple[Event, ...]:
         """What happened since the last call."""
         ...
 
@@ -58,7 +58,7 @@ class FleetPort(Protocol):
         """Returns at once; the agents are told in the background."""
         ...
 
-    def news(self) -> tuple[ControlEvent, ...]: ...
+    def news(self) -> tuple[Event, ...]: ...
 
     def close(self) -> None:
         """Give the hosts back as they were."""
@@ -73,4 +73,4 @@ class LiveSensor(Sensor, Protocol):
         """Figures of the last step, for people."""
         ...
 
-    def news(self) -> tuple[ControlEvent, ...]: ...
+    def news(self) -> tuple[Event, ...]: ...

@@ -10,10 +10,10 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from mpc.events import EventKind
 from mpc.ports import Policy
 from mpc.snapshot import SnapshotRefused
 from mpc.values import Decision, Measurement
-from runtime.control.events import EventKind
 from runtime.control.guards import Guards
 from runtime.control.journal import StepRecord
 from runtime.control.safe import EventLog

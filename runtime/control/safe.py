@@ -9,10 +9,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from energy.power import PowerModel
+from mpc.events import Event, EventKind
 from mpc.ports import Policy
 from mpc.values import Applied, Decision, Measurement
 from runtime.control.actuator import ClusterActuator
-from runtime.control.events import ControlEvent, EventKind
 from runtime.control.guards import Guards
 from runtime.control.ports import LiveSensor
 
@@ -23,19 +23,19 @@ class EventLog:
     """Collects what happens during a step."""
 
     def __init__(self) -> None:
-        self._events: list[ControlEvent] = []
+        self._events: list[Event] = []
 
     def add(self, kind: EventKind, detail: str) -> None:
-        self._events.append(ControlEvent(kind, detail))
+        self._events.append(Event(kind, detail))
 
-    def extend(self, events: tuple[ControlEvent, ...]) -> None:
+    def extend(self, events: tuple[Event, ...]) -> None:
         self._events.extend(events)
 
     def failed(self, part: str, error: Exception) -> None:
         words = " ".join(f"{part}: {type(error).__name__}: {error}".split())
         self.add(EventKind.STEP_FAILED, words[:_LONGEST_DETAIL])
 
-    def drain(self) -> tuple[ControlEvent, ...]:
+    def drain(self) -> tuple[Event, ...]:
         drained, self._events = tuple(self._events), []
         return drained
 
@@ -126,7 +126,7 @@ class SafeActuator:
         self,
         actuator: ClusterActuator,
         events: EventLog,
-        held: Callable[[], ControlEvent | None],
+        held: Callable[[], Event | None],
     ) -> None:
         self._actuator = actuator
         self._events = events

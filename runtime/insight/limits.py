@@ -9,31 +9,14 @@ from collections.abc import Iterator
 from mpc.values import Configuration, ConfigurationSpace
 from runtime.build import live_power
 from runtime.config import Config
-from runtime.control.events import EventKind
 from runtime.control.journal import StepRecord
 from runtime.control.starts import Start
 from runtime.insight.words import event_in_words, place, seconds
 
-_GUARDS = {
-    EventKind.OUT_OF_BOUNDS,
-    EventKind.HELD_STALE_MEASUREMENT,
-    EventKind.HELD_VIOLATION,
-    EventKind.HELD_COOLDOWN,
-    EventKind.HELD_PAUSED,
-    EventKind.HELD_EXCLUDED_PERIOD,
-    EventKind.HELD_USEFUL_TASKS,
-    EventKind.HELD_INEFFECTIVE,
-    EventKind.INEFFECTIVE_SCALE_OUT,
-    EventKind.AT_MAXIMUM,
-    EventKind.EXECUTORS_HELD,
-    EventKind.EXECUTORS_STALLED,
-    EventKind.FREQUENCY_REFUSED,
-}
-
 
 def active_limits(record: StepRecord, start: Start | None) -> tuple[str, ...]:
     """In words; without `start` only those that the record itself tells of."""
-    found = [f"guard: {event_in_words(e)}" for e in record.events if e.kind in _GUARDS]
+    found = [f"guard: {event_in_words(e)}" for e in record.events if e.kind.is_guard]
     found += _dead_time(record)
     if start is not None:
         found += _bounds(record.target, start.space)

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from mpc.events import EventKind
 from mpc.ports import Policy
 from mpc.snapshot import SnapshotRefused, load, save
 from mpc.values import Configuration, Decision
 from runtime.build import live_policy, live_power
-from runtime.control.events import EventKind
 from runtime.control.guards import Guards
 from runtime.control.journal import Resumption, StepRecord, encode
 from runtime.control.resume import RELEARNED_STEPS, RelearningPolicy, gap, go_on, resume

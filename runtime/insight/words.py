@@ -8,72 +8,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
+from mpc.events import Event, EventKind, changes
 from mpc.values import Configuration
-from runtime.control.events import ControlEvent, EventKind, changes
 from runtime.control.journal import StepRecord
 
 DAY_S = 86_400.0
 
-_WORDS = {
-    EventKind.STARTED: "controller started",
-    EventKind.RESUMED: "went on from the journal",
-    EventKind.SNAPSHOT_REFUSED: "saved policy not used, the journal was replayed",
-    EventKind.SCALED_OUT: "scaled out",
-    EventKind.SCALED_IN: "scaled in",
-    EventKind.FREQUENCY_RAISED: "frequency raised",
-    EventKind.FREQUENCY_LOWERED: "frequency lowered",
-    EventKind.ADVISED: "advised",
-    EventKind.OUT_OF_BOUNDS: "wanted more than the bounds allow",
-    EventKind.HELD_STALE_MEASUREMENT: "held for stale measurements",
-    EventKind.HELD_VIOLATION: "held because the target is missed",
-    EventKind.HELD_COOLDOWN: "held because it changed too recently",
-    EventKind.HELD_PAUSED: "paused, nothing was changed",
-    EventKind.HELD_EXCLUDED_PERIOD: "excluded period, nothing was changed",
-    EventKind.HELD_USEFUL_TASKS: "held because more executors would find no task",
-    EventKind.HELD_INEFFECTIVE: "held because more executors brought nothing before",
-    EventKind.INEFFECTIVE_SCALE_OUT: "scale-out brought nothing and was taken back",
-    EventKind.AT_MAXIMUM: "above the target with everything there is",
-    EventKind.DEAD_TIME_LEARNED: "learned how long executors take to start",
-    EventKind.EXECUTOR_STARTED: "executor started",
-    EventKind.EXECUTOR_DRAINING: "executor drains",
-    EventKind.EXECUTOR_DRAINED: "executor drained",
-    EventKind.EXECUTOR_LOST: "executor lost",
-    EventKind.EXECUTOR_KILLED: "executor killed, it did not drain in time",
-    EventKind.EXECUTORS_HELD: "scale-in waits for executors that are starting",
-    EventKind.EXECUTORS_STALLED: "executors that were asked for do not come",
-    EventKind.AGENT_LOST: "agent lost",
-    EventKind.AGENT_RECOVERED: "agent is back",
-    EventKind.FREQUENCY_REFUSED: "agent refused a frequency",
-    EventKind.HOST_DRIFTED: "somebody else changed the frequency of a host",
-    EventKind.QUERY_STARTED: "query started",
-    EventKind.QUERY_STOPPED: "query stopped",
-    EventKind.QUERY_FAILED: "query failed",
-    EventKind.QUERY_STALE: "query tells nothing new",
-    EventKind.QUERY_RECOVERED: "query tells again",
-    EventKind.SESSION_UNREADABLE: "session cannot be read",
-    EventKind.SESSION_RECOVERED: "session can be read again",
-    EventKind.CLUSTER_UNREADABLE: "cluster cannot be read",
-    EventKind.CLUSTER_RECOVERED: "cluster can be read again",
-    EventKind.STEP_FAILED: "a part of the step failed and held what was there",
-    EventKind.STEPS_MISSED: "steps missed",
-    EventKind.JOURNAL_UNAVAILABLE: "journal could not be written",
-    EventKind.SNAPSHOT_UNAVAILABLE: "policy could not be saved",
-}
-
-_HELD_BACK = {
-    EventKind.OUT_OF_BOUNDS: "the bounds do not allow it",
-    EventKind.HELD_STALE_MEASUREMENT: "nothing is scaled in without a fresh measurement",
-    EventKind.HELD_VIOLATION: "nothing is given up while the target is missed",
-    EventKind.HELD_USEFUL_TASKS: "more executors would find no task",
-    EventKind.HELD_INEFFECTIVE: "more executors brought nothing before",
-    EventKind.INEFFECTIVE_SCALE_OUT: "the last scale-out brought nothing",
-}
-"""Guards that change what the policy wanted."""
-
-_NOT_APPLIED = {
-    EventKind.HELD_PAUSED: "the controller is paused",
-    EventKind.HELD_EXCLUDED_PERIOD: "this period is excluded",
-}
+_NOT_APPLIED = (EventKind.HELD_PAUSED, EventKind.HELD_EXCLUDED_PERIOD)
 """What keeps a target from being applied at all."""
 
 
@@ -83,12 +24,16 @@ def why(record: StepRecord) -> str:
     sentence = f"{_move(record)}: {record.decision.reason or 'no reason given'}"
     if wanted != record.target:
         because = " and ".join(
-            dict.fromkeys(_HELD_BACK[e.kind] for e in record.events if e.kind in _HELD_BACK)
+            dict.fromkeys(
+                event.kind.because
+                for event in record.events
+                if event.kind.because is not None and event.kind not in _NOT_APPLIED
+            )
         )
         sentence += f"; {place(wanted)} was wanted, but {because or 'the guards held it back'}"
     for event in record.events:
         if event.kind in _NOT_APPLIED:
-            sentence += f"; nothing was changed, {_NOT_APPLIED[event.kind]} ({event.detail})"
+            sentence += f"; nothing was changed, {event.kind.because} ({event.detail})"
     load = _load(record)
     return f"{sentence} ({load})." if load else f"{sentence}."
 
@@ -122,22 +67,18 @@ def moment(at_s: float) -> str:
     return f"{datetime.fromtimestamp(at_s).astimezone():%Y-%m-%d %H:%M:%S}"
 
 
-def event_in_words(event: ControlEvent) -> str:
+def event_in_words(event: Event) -> str:
     """`scaled out: 2 to 4 executors`."""
-    words = kind_in_words(event.kind)
+    words = event.kind.words
     return f"{words}: {event.detail}" if event.detail else words
 
 
-def kind_in_words(kind: EventKind) -> str:
-    return _WORDS.get(kind, kind.value.replace("_", " "))
-
-
-def events_in_words(events: Iterable[ControlEvent]) -> list[str]:
+def events_in_words(events: Iterable[Event]) -> list[str]:
     """One line a kind, in the order of first appearance; repeated ones are counted.
 
     The detail is that of the last.
     """
-    last: dict[EventKind, ControlEvent] = {}
+    last: dict[EventKind, Event] = {}
     times: dict[EventKind, int] = {}
     for event in events:
         last[event.kind] = event
@@ -164,7 +105,7 @@ class FoldedEvent:
     @property
     def words(self) -> str:
         """`held for stale measurements, 12 times since 17:03: 2 executors at 1.8 GHz wanted`."""
-        words = kind_in_words(self.kind)
+        words = self.kind.words
         if self.times > 1:
             words += f", {self.times} times since {clock(self.first_at_s, self.last_at_s)}"
         return f"{words}: {self.detail}" if self.detail else words

@@ -7,11 +7,11 @@ from collections.abc import Set
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from mpc.events import Event, EventKind
 from mpc.values import Measurement
 from runtime.agent.wire.client import AgentClient
 from runtime.agent.wire.tls import TlsFiles
 from runtime.config.live import Agents, agent_address
-from runtime.control.events import ControlEvent, EventKind
 from runtime.control.journal import StartUpSamples
 from runtime.control.ports import Executors
 from runtime.fleet.fleet import Connect, Fleet
@@ -26,7 +26,7 @@ _EXECUTOR_EVENTS = {
     "draining": EventKind.EXECUTOR_DRAINING,
     "drained": EventKind.EXECUTOR_DRAINED,
     "killed": EventKind.EXECUTOR_KILLED,
-    "held": EventKind.EXECUTORS_HELD,
+    "held": EventKind.SCALE_IN_DELAYED,
     "stalled": EventKind.EXECUTORS_STALLED,
 }
 
@@ -41,7 +41,7 @@ class LiveExecutors:
         self._scaler = scaler
         self._starting = starting
         self._wanted: int | None = None
-        self._news: list[ControlEvent] = []
+        self._news: list[Event] = []
 
     @property
     def start_up_s(self) -> float:
@@ -63,7 +63,7 @@ class LiveExecutors:
     def look(self) -> Executors:
         return self._told(self._scaler.reconcile())
 
-    def news(self) -> tuple[ControlEvent, ...]:
+    def news(self) -> tuple[Event, ...]:
         news, self._news = tuple(self._news), []
         return news
 
@@ -89,10 +89,10 @@ class LiveSensor:
     def measure(self) -> Measurement:
         return self._sensor.measure()
 
-    def news(self) -> tuple[ControlEvent, ...]:
+    def news(self) -> tuple[Event, ...]:
         return tuple(
-            ControlEvent(
-                EventKind(event.kind.replace("-", "_")),
+            Event(
+                EventKind[event.kind.replace("-", "_").upper()],
                 event.detail if event.query is None else f"{event.query}: {event.detail}",
             )
             for event in self._sensor.report.events
@@ -112,9 +112,9 @@ class LiveFleet:
     def request(self, frequency_khz: int, busy_hosts: Set[str]) -> None:
         self.fleet.request(frequency_khz, busy_hosts)
 
-    def news(self) -> tuple[ControlEvent, ...]:
+    def news(self) -> tuple[Event, ...]:
         return tuple(
-            ControlEvent(EventKind(event.kind.value), f"{event.host}: {event.detail}")
+            Event(EventKind[event.kind.name], f"{event.host}: {event.detail}")
             for event in self.fleet.events()
         )
 
@@ -141,6 +141,6 @@ def _connect(address: str, tls: TlsFiles | None) -> Connect:
     return lambda: AgentClient.remote(host, port, secure)
 
 
-def _executor_event(event: ScalingEvent) -> ControlEvent:
+def _executor_event(event: ScalingEvent) -> Event:
     subject = "" if event.executor_id is None else f"{event.executor_id} on {event.host}: "
-    return ControlEvent(_EXECUTOR_EVENTS[event.kind], subject + event.detail)
+    return Event(_EXECUTOR_EVENTS[event.kind], subject + event.detail)

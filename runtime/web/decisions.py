@@ -6,8 +6,8 @@ Steps in a row that hold what is there are one entry, which counts them and tell
 from collections import deque
 from dataclasses import dataclass, replace
 
+from mpc.events import EventKind
 from mpc.values import Configuration
-from runtime.control.events import EventKind
 from runtime.control.journal import StepRecord
 from runtime.insight.words import events_in_words, why
 

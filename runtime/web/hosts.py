@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from mpc.events import Event, EventKind
 from mpc.values import PowerSource
-from runtime.control.events import ControlEvent, EventKind
 from runtime.fleet.state import FleetState, HostState
 
 Condition = Literal["controlled", "watched", "lost", "no agent", "recovered", "refused", "drifted"]
@@ -45,9 +45,7 @@ def from_fleet(state: FleetState) -> tuple[HostView, ...]:
     return (*known, *(HostView(name, "no agent", busy=True) for name in state.unserved))
 
 
-def from_events(
-    hosts: tuple[HostView, ...], events: Iterable[ControlEvent]
-) -> tuple[HostView, ...]:
+def from_events(hosts: tuple[HostView, ...], events: Iterable[Event]) -> tuple[HostView, ...]:
     """The hosts as told before, with what these events say of them."""
     found = {host.name: host for host in hosts}
     for event in events:

@@ -16,8 +16,8 @@ from prometheus_client.core import (
     SummaryMetricFamily,
 )
 
+from mpc.events import EventKind
 from mpc.values import Configuration
-from runtime.control.events import EventKind
 from runtime.control.journal import StepRecord
 from runtime.web.hosts import HostView
 from runtime.web.state import LastKnown, RunState, planned

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from mpc.events import EventKind
 from runtime.agent.wire.messages import Status
 from runtime.config import Config, load_config
-from runtime.control.events import EventKind
 from runtime.control.journal import StepRecord, read
 from runtime.control.loop import Controller
 from runtime.fleet.local import LocalHosts

@@ -8,10 +8,10 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as sql
 
+from mpc.events import EventKind
 from mpc.ports import Policy
 from mpc.values import Configuration, ConfigurationSpace, Decision, Measurement
 from runtime.build import live_policy, live_power, live_space
-from runtime.control.events import EventKind
 from runtime.control.resume import gap
 from runtime.fleet.local import LocalHosts
 from runtime.spark.attach import attach

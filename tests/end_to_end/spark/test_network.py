@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from mpc.events import EventKind
 from mpc.values import Applied, Configuration
 from runtime.agent.service.certs import issue, make_authority
 from runtime.agent.wire.messages import Status
-from runtime.control.events import EventKind
 from runtime.control.journal import StepRecord
 from runtime.spark.launching.local_cluster import LocalCluster, WorkerHost
 from runtime.spark.launching.local_cluster import why_unavailable as why_no_cluster

@@ -18,7 +18,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from benchmarks.hft.replay import Replay
 from benchmarks.hft.source import INDEX, QuotesDataSource
-from runtime.control.events import EventKind
+from mpc.events import EventKind
 from runtime.spark.attach import attach
 from runtime.spark.sensing.observe import observe
 from tests.end_to_end.spark.controlled import (

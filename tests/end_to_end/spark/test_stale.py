@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from mpc.events import EventKind
 from mpc.values import Configuration, Decision, Measurement
-from runtime.control.events import EventKind
 from runtime.control.journal import StepRecord
 from runtime.control.loop import Controller
 from runtime.spark.attach import attach

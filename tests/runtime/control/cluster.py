@@ -11,10 +11,10 @@ from math import sin
 from pathlib import Path
 from typing import Any
 
+from mpc.events import Event
 from mpc.values import Applied, BatchSample, Measurement
 from runtime.config import load_config
 from runtime.control.assembly import ClusterPorts, PolicyFactory, controller
-from runtime.control.events import ControlEvent
 from runtime.control.journal import Journal, StartUpSamples, StepRecord
 from runtime.control.loop import Controller
 from runtime.control.ports import Executors
@@ -41,7 +41,7 @@ class FakeExecutors:
     observed: int = 2
     requests: list[int] = field(default_factory=list)
     reconciled: int = 0
-    events: list[ControlEvent] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
     start_up_s: float = 1.0
     failure: Exception | None = None
 
@@ -63,7 +63,7 @@ class FakeExecutors:
         requested = self.requests[-1] if self.requests else self.observed
         return Executors(requested, self.observed, frozenset({"w1"}))
 
-    def news(self) -> tuple[ControlEvent, ...]:
+    def news(self) -> tuple[Event, ...]:
         news, self.events = tuple(self.events), []
         return news
 
@@ -80,7 +80,7 @@ class FakeFleet:
     def request(self, frequency_khz: int, busy_hosts: Set[str]) -> None:
         self.requests.append((frequency_khz, frozenset(busy_hosts)))
 
-    def news(self) -> tuple[ControlEvent, ...]:
+    def news(self) -> tuple[Event, ...]:
         return ()
 
     def close(self) -> None:
@@ -101,7 +101,7 @@ class FakeSensor:
     def queries(self) -> tuple[dict[str, object], ...]:
         return ({"query": "q", "activity": "fresh"},)
 
-    def news(self) -> tuple[ControlEvent, ...]:
+    def news(self) -> tuple[Event, ...]:
         return ()
 
     def measure(self) -> Measurement:

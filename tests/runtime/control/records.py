@@ -4,6 +4,7 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
+from mpc.events import Event, EventKind
 from mpc.values import (
     Alternative,
     Applied,
@@ -16,7 +17,6 @@ from mpc.values import (
     Measurement,
     Plan,
 )
-from runtime.control.events import ControlEvent, EventKind
 from runtime.control.journal import Resumption, StartUpSamples, StepRecord
 
 numbers = st.floats(allow_nan=False)
@@ -90,9 +90,7 @@ records = st.builds(
     dead_time_s=numbers,
     useful_executors=st.none() | st.integers(1, 1000),
     took_s=maybe,
-    events=st.lists(st.builds(ControlEvent, st.sampled_from(EventKind), texts), max_size=3).map(
-        tuple
-    ),
+    events=st.lists(st.builds(Event, st.sampled_from(EventKind), texts), max_size=3).map(tuple),
     queries=st.just(({"query": "q", "rows": 3},)),
     start_up=st.builds(StartUpSamples, st.lists(numbers, max_size=3).map(tuple)),
     resumption=st.none()

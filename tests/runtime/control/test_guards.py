@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mpc.events import EventKind
 from mpc.values import BatchSample, Configuration, ConfigurationSpace, Decision, Measurement
 from runtime.control.effect import FIRST_CEILING_STEPS
-from runtime.control.events import EventKind
 from runtime.control.guards import Guarded, Guards
 
 SPACE = ConfigurationSpace(2, 8, (1_000_000, 1_500_000, 2_000_000))

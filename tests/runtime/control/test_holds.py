@@ -3,8 +3,8 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
+from mpc.events import EventKind
 from runtime.config.cron import parse_period
-from runtime.control.events import EventKind
 from runtime.control.holds import NAME, Holds, pause, paused, resume
 from runtime.control.journal import StepRecord, read
 from runtime.insight.words import why

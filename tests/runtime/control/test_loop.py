@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from mpc.events import EventKind
 from mpc.values import Configuration, ConfigurationSpace, Decision, Measurement
-from runtime.control.events import EventKind
 from runtime.control.journal import StepRecord, read
 from runtime.control.safe import EventLog, StepClock
 from tests.runtime.control.cluster import SHORT, FakeCluster, FakeExecutors, ManualTime

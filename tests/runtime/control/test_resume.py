@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from mpc.events import EventKind
 from mpc.ports import Policy
 from mpc.values import Configuration, Decision, Measurement
 from runtime.build import live_policy, live_power, live_space
 from runtime.config import load_config
 from runtime.config.policies import TABLED_POLICIES
-from runtime.control.events import EventKind
 from runtime.control.guards import Guards
 from runtime.control.journal import read
 from runtime.control.resume import LONGEST_GAP_STEPS, RelearningPolicy, gap, resume

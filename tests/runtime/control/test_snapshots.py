@@ -11,11 +11,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from mpc.events import EventKind
 from mpc.policies.rule_based import RuleBasedPolicy
 from mpc.snapshot import SnapshotRefused, save
 from mpc.values import ConfigurationSpace, Decision, Measurement
 from runtime.config import load_config
-from runtime.control.events import EventKind
 from runtime.control.journal import StepRecord
 from runtime.control.snapshots import EVERY_STEPS, NAME, SnapshotFile, fingerprint
 from tests.runtime.control.cluster import SHORT, FakeCluster, restarted, told

@@ -6,13 +6,13 @@ from functools import cache
 import numpy as np
 import pytest
 
+from mpc.events import Event, EventKind
 from mpc.loop import control
 from mpc.ports import Policy
 from mpc.simulation.micro_batch import MicroBatchPlant, MicroBatchTraits
 from mpc.values import Configuration
 from runtime.build import live_policy, live_power, live_space
 from runtime.config import load_config
-from runtime.control.events import ControlEvent, EventKind
 from runtime.control.journal import StepRecord
 from runtime.control.starts import Start
 from runtime.insight.whatif import Totals, other_run, other_totals, recorded_totals
@@ -53,7 +53,7 @@ def _records(plant: MicroBatchPlant, policy: Policy) -> Iterator[StepRecord]:
             target=step.decision.target,
             applied=step.applied,
             dead_time_s=2.0,
-            events=(ControlEvent(EventKind.STARTED, ""),) if number == 0 else (),
+            events=(Event(EventKind.STARTED, ""),) if number == 0 else (),
         )
 
 

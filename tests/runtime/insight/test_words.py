@@ -9,15 +9,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from mpc.events import Event, EventKind
 from mpc.values import Configuration, Decision
-from runtime.control.events import ControlEvent, EventKind
 from runtime.control.journal import StepRecord
 from runtime.insight.words import (
     clock,
     event_in_words,
     events_in_words,
     folded,
-    kind_in_words,
     moment,
     why,
 )
@@ -27,9 +26,9 @@ from tests.runtime.control.records import plain_record, records
 
 @pytest.mark.parametrize("kind", list(EventKind))
 def test_every_event_has_words_of_its_own(kind: EventKind) -> None:
-    words = kind_in_words(kind)
+    words = kind.words
     assert words
-    assert [other for other in EventKind if kind_in_words(other) == words] == [kind]
+    assert [other for other in EventKind if other.words == words] == [kind]
 
 
 @settings(max_examples=25)
@@ -62,7 +61,7 @@ def test_sentences() -> None:
             "cheapest plan",
             expected_arrivals_per_s=np.array([5.0, 1200.0]),
         ),
-        events=(ControlEvent(EventKind.HELD_USEFUL_TASKS, "6 wanted, a batch has tasks for 2"),),
+        events=(Event(EventKind.HELD_USEFUL_TASKS, "6 wanted, a batch has tasks for 2"),),
     )
     assert why(held) == (
         "Stayed at 2 executors at 2 GHz: cheapest plan; 6 executors at 2 GHz was wanted, but more "
@@ -71,7 +70,7 @@ def test_sentences() -> None:
 
 
 def test_what_was_not_applied_is_not_told_as_done() -> None:
-    paused = moved(4, 2_000_000, events=(ControlEvent(EventKind.HELD_PAUSED, "maintenance"),))
+    paused = moved(4, 2_000_000, events=(Event(EventKind.HELD_PAUSED, "maintenance"),))
     assert why(paused) == (
         "Would scale out from 2 to 4 executors: because; nothing was changed, the controller is "
         "paused (maintenance) (1 items/s arrived)."
@@ -79,24 +78,24 @@ def test_what_was_not_applied_is_not_told_as_done() -> None:
 
 
 def test_events_of_one_list_are_counted() -> None:
-    lost = ControlEvent(EventKind.EXECUTOR_LOST, "7")
-    drained = ControlEvent(EventKind.EXECUTOR_DRAINED, "3")
+    lost = Event(EventKind.EXECUTOR_LOST, "7")
+    drained = Event(EventKind.EXECUTOR_DRAINED, "3")
     assert events_in_words([lost, drained, replace(lost, detail="9")]) == [
         "executor lost: 9 (2 times)",
         "executor drained: 3",
     ]
-    assert event_in_words(ControlEvent(EventKind.STARTED, "")) == "controller started"
+    assert event_in_words(Event(EventKind.STARTED, "")) == "controller started"
 
 
 def test_repeated_events_are_folded_until_they_pause() -> None:
-    stale = ControlEvent(EventKind.HELD_STALE_MEASUREMENT, "1 executors wanted")
-    out = ControlEvent(EventKind.SCALED_OUT, "2 to 3 executors")
+    stale = Event(EventKind.HELD_STALE_MEASUREMENT, "1 executors wanted")
+    out = Event(EventKind.SCALED_OUT, "2 to 3 executors")
     happened = {0: (out,), **dict.fromkeys(range(5, 17), (stale,)), 90: (stale,)}
     steps = [replace(plain_record(step), events=happened.get(step, ())) for step in range(100)]
     first, many, last = folded(steps)
     assert first.words == "scaled out: 2 to 3 executors"
     assert many.words == (
-        f"held for stale measurements, 12 times since {clock(1005.0, 1016.0)}: 1 executors wanted"
+        f"held because measurements are stale, 12 times since {clock(1005.0, 1016.0)}: 1 executors wanted"
     )
     assert (many.first_step, many.last_step) == (5, 16)
     assert (last.times, last.first_step) == (1, 90)

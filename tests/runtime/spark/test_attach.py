@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from mpc.events import EventKind
 from mpc.values import Applied, Configuration
 from runtime.agent.wire.client import AgentClient
 from runtime.config import load_config
 from runtime.control.assembly import open_journal
-from runtime.control.events import EventKind
 from runtime.control.ports import Executors
 from runtime.fleet.fleet import Fleet
 from runtime.spark.attach import UsefulExecutors, attach

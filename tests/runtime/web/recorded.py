@@ -11,12 +11,12 @@ from pathlib import Path
 
 import numpy as np
 
+from mpc.events import EventKind, changes
 from mpc.loop import control
 from mpc.simulation.micro_batch import MicroBatchPlant, MicroBatchTraits
 from mpc.values import Configuration, FloatArray
 from runtime.build import live_policy, live_power, live_space
 from runtime.config import Config, load_config
-from runtime.control.events import EventKind, changes
 from runtime.control.guards import Guards
 from runtime.control.journal import Journal, StepRecord
 from runtime.control.safe import EventLog, GuardedPolicy

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mpc.events import Event, EventKind
 from mpc.values import Applied, Configuration
-from runtime.control.events import ControlEvent, EventKind
 from runtime.control.journal import StepRecord
 from runtime.web.facts import Facts, facts_of
 from runtime.web.fan import FEWEST_ERRORS, ForecastErrors
@@ -130,8 +130,8 @@ def test_steps_that_hold_are_one_decision(records: tuple[StepRecord, ...]) -> No
 
 
 def test_hosts_are_known_by_their_events() -> None:
-    lost = ControlEvent(EventKind.AGENT_LOST, "w2: connection refused")
-    back = ControlEvent(EventKind.AGENT_RECOVERED, "w1: answers again")
+    lost = Event(EventKind.AGENT_LOST, "w2: connection refused")
+    back = Event(EventKind.AGENT_RECOVERED, "w1: answers again")
     state = state_of((replace(plain_record(1), events=(lost, back)),))
     assert [(host.name, host.condition) for host in state.told_hosts] == [
         ("w1", "recovered"),

@@ -1,0 +1,50 @@
+"""What may be chosen in one step, known before anything is chosen.
+
+A rectangle of configurations with the reasons why it is smaller than what is configured. A policy
+plans within it; the controller checks afterwards that what it decided lies inside.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from mpc.events import EventKind
+from mpc.values import Configuration, ConfigurationSpace
+
+FLOORS = frozenset({EventKind.HELD_STALE_MEASUREMENT, EventKind.HELD_VIOLATION})
+"""Reasons that raise the lower edges; all others lower the highest executor count."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One cause for bounds that are narrower than the configured space."""
+
+    kind: EventKind
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    space: ConfigurationSpace
+    """Every configuration that may be chosen now."""
+    reasons: tuple[Reason, ...] = ()
+
+    def contains(self, configuration: Configuration) -> bool:
+        return self.nearest(configuration) == configuration
+
+    def nearest(self, configuration: Configuration) -> Configuration:
+        return self.space.at(
+            self.space.executor_index(configuration.executors),
+            self.space.frequency_index(configuration.frequency_khz),
+        )
+
+    def met_by(self, configuration: Configuration) -> Iterator[Reason]:
+        """The reasons whose edge this configuration, inside the bounds, stands on."""
+        space = self.space
+        at_top = configuration.executors == space.max_executors
+        at_bottom = (
+            configuration.executors == space.min_executors
+            or configuration.frequency_khz == space.frequencies_khz[0]
+        )
+        for reason in self.reasons:
+            if at_bottom if reason.kind in FLOORS else at_top:
+                yield reason
