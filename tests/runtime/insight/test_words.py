@@ -95,7 +95,8 @@ def test_repeated_events_are_folded_until_they_pause() -> None:
     first, many, last = folded(steps)
     assert first.words == "scaled out: 2 to 3 executors"
     assert many.words == (
-        f"held because measurements are stale, 12 times since {clock(1005.0, 1016.0)}: 1 executors wanted"
+        f"held because measurements are stale, 12 times since {clock(1005.0, 1016.0)}: "
+        "1 executors wanted"
     )
     assert (many.first_step, many.last_step) == (5, 16)
     assert (last.times, last.first_step) == (1, 90)
