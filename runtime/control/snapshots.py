@@ -1,4 +1,4 @@
-"""What the policy has learned, in one file beside the journal.
+"""What the controller has learned, in one file beside the journal.
 
 Replaying a journal brings back its last few hundred steps; a snapshot brings back everything, at
 once. It counts only for the same version, the same configuration and a step that the journal has:
@@ -15,9 +15,9 @@ from pathlib import Path
 
 import msgspec
 
-from mpc.ports import Policy
+from mpc.controller import ControllerState
 from mpc.snapshot import SnapshotRefused, load, save
-from mpc.values import ConfigurationSpace, Decision
+from mpc.values import ConfigurationSpace
 from runtime.config import Config
 from runtime.control.journal import StepRecord
 
@@ -27,26 +27,23 @@ LARGEST_BYTES = 256_000_000
 
 
 class _Header(msgspec.Struct, frozen=True):
-    """The first line of the file; the policy follows."""
+    """The first line of the file; the state of the controller follows."""
 
     version: str
     configuration: str
     step: int
     at_s: float
     """Wall clock of the step's record: another journal may have a step of the same number."""
-    dead_time_s: float
     digest: str
-    """Of the policy. A machine that lost power may keep the name of a file and half of it."""
+    """Of the state. A machine that lost power may keep the name of a file and half of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A policy as it was after the step of one record."""
+    """A controller as it was after the step of one record."""
 
     step: int
-    dead_time_s: float
-    """What it plans with."""
-    policy: Policy
+    state: ControllerState
 
 
 class SnapshotFile:
@@ -59,15 +56,14 @@ class SnapshotFile:
         self._configuration = configuration
         self._version = version("foresight-autoscaler")
 
-    def write(self, record: StepRecord, policy: Policy) -> None:
-        """The policy after the step of the record. Raises `SnapshotRefused` or `OSError`."""
-        payload = save(policy)
+    def write(self, record: StepRecord, state: ControllerState) -> None:
+        """The state after the step of the record. Raises `SnapshotRefused` or `OSError`."""
+        payload = save(state)
         header = _Header(
             version=self._version,
             configuration=self._configuration,
             step=record.measurement.step,
             at_s=record.at_s,
-            dead_time_s=record.dead_time_s,
             digest=hashlib.sha256(payload).hexdigest(),
         )
         self._new.unlink(missing_ok=True)
@@ -101,8 +97,8 @@ class SnapshotFile:
             for record in records
         ):
             raise SnapshotRefused(f"of step {header.step}, which the journal does not have")
-        _try(load(payload), records[-1])
-        return Snapshot(header.step, header.dead_time_s, load(payload))
+        _try(_state(payload), records[-1])
+        return Snapshot(header.step, _state(payload))
 
 
 def fingerprint(config: Config, space: ConfigurationSpace) -> str:
@@ -121,14 +117,19 @@ def fingerprint(config: Config, space: ConfigurationSpace) -> str:
     return hashlib.sha256(msgspec.json.encode(parts, order="sorted")).hexdigest()
 
 
-def _try(policy: Policy, record: StepRecord) -> None:
-    """Whether the policy decides; it is not used afterwards."""
+def _state(payload: bytes) -> ControllerState:
+    state = load(payload)
+    if not isinstance(state, ControllerState):
+        raise SnapshotRefused(f"of {type(state).__name__}, not of a controller")
+    return state
+
+
+def _try(state: ControllerState, record: StepRecord) -> None:
+    """Whether its policy decides; it is not used afterwards."""
     try:
-        decision = policy.decide(record.measurement)
+        state.policy.decide(record.measurement, record.bounds)
     except Exception as error:
         raise SnapshotRefused(f"its policy fails: {type(error).__name__}: {error}") from error
-    if not isinstance(decision, Decision):
-        raise SnapshotRefused("its policy decides nothing")
 
 
 def _read(path: Path) -> bytes | None:

@@ -18,7 +18,7 @@ from mpc.values import Configuration, FloatArray
 from runtime.build import live_policy, live_power, live_space
 from runtime.config import Config, load_config
 from runtime.control.guards import Guards
-from runtime.control.journal import Journal, StepRecord
+from runtime.control.journal import StepJournal, StepRecord
 from runtime.control.safe import EventLog, GuardedPolicy
 from runtime.control.starts import Start, note_start
 
@@ -69,7 +69,7 @@ def told_by_batch(
 
 def write(folder: Path, records: tuple[StepRecord, ...]) -> Path:
     settings = config()
-    with Journal(folder, 64_000_000) as journal:
+    with StepJournal(folder, 64_000_000) as journal:
         space = live_space(settings, None, with_frequencies=True)
         note_start(folder, Start(records[0].at_s - 1.0, "0.1.0", False, space, settings))
         for record in records:
