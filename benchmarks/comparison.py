@@ -18,6 +18,7 @@ import numpy as np
 from benchmarks.catalogue import make_policy
 from benchmarks.results import Row, Run, Series
 from benchmarks.scenarios import Scenario, ScenarioRequest, build
+from mpc.bounds import Bounds
 from mpc.loop import control
 from mpc.ports import Policy
 from mpc.simulation.operator import OperatorPlant, StepRecord
@@ -46,9 +47,9 @@ class TimedPolicy:
         self._policy = policy
         self.decision_ms: list[float] = []
 
-    def decide(self, measurement: Measurement) -> Decision:
+    def decide(self, measurement: Measurement, bounds: Bounds) -> Decision:
         begin = time.perf_counter()
-        decision = self._policy.decide(measurement)
+        decision = self._policy.decide(measurement, bounds)
         self.decision_ms.append((time.perf_counter() - begin) * 1e3)
         return decision
 
@@ -84,7 +85,7 @@ def run_job(job: Job) -> Run:
     trace = _trace(job.request, job.seed)
     plant = OperatorPlant(trace, SPACE, core_power(), CYCLES_PER_POINT, scenario.step_s)
     timed = TimedPolicy(make_policy(job.policy, scenario, trace, job.config))
-    steps = list(control(timed, plant, plant, plant))
+    steps = list(control(timed, SPACE, plant, plant, plant))
     expected = [None, *(_next_step(step.decision) for step in steps[:-1])]
     row = measure_row(job.label, job.seed, plant, scenario, timed.decision_ms)
     return Run(row, _series(plant.records, expected), windows=len(trace.time_s))

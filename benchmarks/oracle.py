@@ -12,6 +12,7 @@ import numpy as np
 
 from energy.power import PowerModel
 from mpc.balance import balanced
+from mpc.bounds import Bounds
 from mpc.loop import control
 from mpc.simulation import operator_kernel as kernel
 from mpc.simulation.operator import QUEUE_CAPACITY, OperatorPlant
@@ -178,7 +179,7 @@ class OraclePolicy:
         best, fewest = cls(clairvoyance), np.inf
         for _ in range(REHEARSALS):
             policy, plant = cls(clairvoyance), new_plant()
-            for _step in control(policy, plant, plant, plant):
+            for _step in control(policy, clairvoyance.space, plant, plant, plant):
                 pass
             violated = [
                 step for step, record in enumerate(plant.records) if record.violates(threshold_s)
@@ -190,9 +191,9 @@ class OraclePolicy:
             clairvoyance.demand_more(violated)
         return best
 
-    def decide(self, measurement: Measurement) -> Decision:
+    def decide(self, measurement: Measurement, bounds: Bounds) -> Decision:
         step = min(measurement.step, len(self._plan) - 1)
-        target = self._clairvoyance.space.at(*self._plan[step])
+        target = bounds.nearest(self._clairvoyance.space.at(*self._plan[step]))
         return Decision(
             target,
             "known in advance",
