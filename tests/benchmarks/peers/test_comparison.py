@@ -8,11 +8,11 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from benchmarks.peers import command as peers
 from benchmarks.peers.catalogue import ALL_POLICIES, check_policies, configured, make_policy
 from benchmarks.peers.comparison import PeerRow, compare
 from benchmarks.peers.setting import Setting
 from benchmarks.peers.verdict import verdict
-from runtime.cli import peers
 
 
 @pytest.fixture(scope="module")
