@@ -1,7 +1,7 @@
 """The style sheet and the script of the report page; without the script nothing is lost but the
 read-out under the pointer."""
 
-from benchmarks.report.style import DARK, FONT, LIGHT, SERIES, chart_css
+from runtime.report.style import DARK, FONT, LIGHT, SERIES, chart_css
 
 
 def page_css() -> str:

@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.report import scales
-from benchmarks.report.frame import Frame
-from benchmarks.report.markup import Markup, element
-from benchmarks.report.panel import Line, Panel, apart, panel_svg, thinned
-from benchmarks.report.placement import Anchor, Box, place_labels
-from benchmarks.report.text import MISSING, count, fixed, signed, significant
+from runtime.report import scales
+from runtime.report.frame import Frame
+from runtime.report.markup import Markup, element
+from runtime.report.panel import Line, Panel, apart, panel_svg, thinned
+from runtime.report.placement import Anchor, Box, place_labels
+from runtime.report.text import MISSING, count, fixed, signed, significant
 
 NAN = float("nan")
 

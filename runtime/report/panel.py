@@ -4,10 +4,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from benchmarks.report import scales
-from benchmarks.report.frame import Frame, drawing, text, x_axis, y_axis
-from benchmarks.report.markup import Markup, element, join
-from benchmarks.report.scales import Scale
+from runtime.report import scales
+from runtime.report.frame import Frame, drawing, text, x_axis, y_axis
+from runtime.report.markup import Markup, element, join
+from runtime.report.scales import Scale
 
 LARGE_RANGE = 10.0
 """Values that differ by more than this factor go on a logarithmic axis, where that is allowed."""

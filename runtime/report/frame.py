@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from benchmarks.report.markup import Markup, element, join
-from benchmarks.report.scales import Scale, tick_text
+from runtime.report.markup import Markup, element, join
+from runtime.report.scales import Scale, tick_text
 
 
 @dataclass(frozen=True, slots=True)
