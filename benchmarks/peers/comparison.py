@@ -8,7 +8,7 @@ from multiprocessing import get_context
 
 import numpy as np
 
-from benchmarks.comparison import TimedPolicy, configuration_distance
+from benchmarks.mpc_paper.comparison import TimedPolicy, configuration_distance
 from benchmarks.peers.catalogue import check_policies, make_policy, space_of
 from benchmarks.peers.setting import Setting, load
 from benchmarks.results import Comparison, Row, Run, Series

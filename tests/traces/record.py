@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from benchmarks.catalogue import make_policy
-from benchmarks.scenarios import ScenarioRequest, build
+from benchmarks.mpc_paper.catalogue import make_policy
+from benchmarks.mpc_paper.scenarios import ScenarioRequest, build
 from mpc.bounds import Bounds
 from mpc.loop import control
 from mpc.ports import Policy

@@ -8,6 +8,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from benchmarks.peers import command as peers
 from benchmarks.peers.catalogue import (
     ALL_POLICIES,
     check_policies,
@@ -19,7 +20,6 @@ from benchmarks.peers.comparison import PeerRow, compare
 from benchmarks.peers.setting import Setting
 from benchmarks.peers.verdict import verdict
 from mpc.bounds import Bounds
-from runtime.cli import peers
 
 
 @pytest.fixture(scope="module")
