@@ -13,7 +13,7 @@ import numpy as np
 
 from benchmarks.forecast_bench import read_rates
 from benchmarks.mdp.setting import QUANTUM_PER_MIN
-from mpc.compiled import compiled
+from forecasting.compiled import compiled
 from mpc.policies.mdp.transitions import counted_transitions, probabilities
 from mpc.values import FloatArray, IntArray
 

@@ -15,7 +15,7 @@ from typing import Protocol, Self
 from energy.emulation.dvfs.contract import Throttle, check_share
 from energy.emulation.dvfs.cpu_time import FamilyTime
 from energy.emulation.dvfs.processes import Snapshot, take_snapshot
-from energy.emulation.dvfs.watts import PowerFunction
+from energy.prior import PowerFunction
 
 _UJ_PER_J = 1_000_000
 _LOWEST_SHARE = 0.01

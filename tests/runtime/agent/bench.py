@@ -9,14 +9,13 @@ from energy.emulation.description import HostDescription
 from energy.emulation.host import EmulatedHost
 from energy.meters.contract import Meter
 from energy.tree import CPUFREQ, Tree
-from runtime.agent.core.agent import Agent
+from runtime.agent.core.agent import Agent, Identity
 from runtime.agent.core.audit import AuditLog
 from runtime.agent.core.journal import Journal
-from runtime.agent.core.reports import Identity
 from runtime.agent.core.state import StateLock
 from runtime.agent.host.executors import Executor
 from runtime.agent.service.settings import FrequencyRules
-from runtime.agent.wire.caller import Caller
+from runtime.agent.wire.callers import Caller
 from runtime.agent.wire.messages import (
     FrequencyRequest,
     FrequencySet,

@@ -13,10 +13,10 @@ from energy.emulation.dvfs.choose import choose_throttle
 from energy.emulation.dvfs.contract import Backend
 from energy.emulation.dvfs.dvfs import VirtualDvfs, package_zones
 from energy.emulation.dvfs.processes import Process, Times
-from energy.emulation.dvfs.watts import PowerFunction, prior_watts
 from energy.emulation.host import EmulatedHost
 from energy.errors import ThrottleUnavailable
 from energy.power import prior_power
+from energy.prior import PowerFunction, prior_watts
 from energy.tree import CPUFREQ, POWERCAP
 from tests.energy.emulation.dvfs.conftest import Children, wait_until
 
@@ -398,8 +398,6 @@ def test_real_processes_move_the_counter_of_the_host(children: Children) -> None
 
 
 def test_the_agent_does_not_grow_by_arrays() -> None:
-    modules = (
-        "energy.emulation.dvfs.dvfs, energy.emulation.dvfs.choose, energy.emulation.dvfs.watts"
-    )
+    modules = "energy.emulation.dvfs.dvfs, energy.emulation.dvfs.choose, energy.prior"
     program = f"import sys, {modules}; sys.exit('numpy' in sys.modules)"
     subprocess.run([sys.executable, "-c", program], check=True)
