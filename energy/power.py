@@ -11,6 +11,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from energy.prior import BASE_SHARE, BUSY_CUBIC_SHARE, BUSY_SHARE, FREQUENCY_SHARE
+
 FloatArray = NDArray[np.float64]
 
 KHZ_PER_GHZ = 1e6
@@ -102,14 +104,11 @@ class CalibratedPower:
 
 
 def prior_power(max_executors: int, max_frequency_khz: int, max_power_w: float) -> CalibratedPower:
-    """For a host nobody has measured: shares of its power at full load.
-
-    P/Pmax = 0.081 + 0.168 phi + 0.576 x phi + 0.175 x phi^3 with x = n/N and phi = f/fmax.
-    """
+    """For a host nobody has measured, see `energy.prior`."""
     max_ghz = max_frequency_khz / KHZ_PER_GHZ
     return CalibratedPower(
-        base_w=0.081 * max_power_w,
-        per_ghz_w=0.168 * max_power_w / max_ghz,
-        per_executor_ghz_w=0.576 * max_power_w / (max_executors * max_ghz),
-        per_executor_ghz3_w=0.175 * max_power_w / (max_executors * max_ghz**3),
+        base_w=BASE_SHARE * max_power_w,
+        per_ghz_w=FREQUENCY_SHARE * max_power_w / max_ghz,
+        per_executor_ghz_w=BUSY_SHARE * max_power_w / (max_executors * max_ghz),
+        per_executor_ghz3_w=BUSY_CUBIC_SHARE * max_power_w / (max_executors * max_ghz**3),
     )

@@ -5,7 +5,6 @@ twice: as `config.toml`, for people and for `foresight check`, and with what the
 one line for every configuration the journal has seen.
 """
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import msgspec
 from mpc.values import ConfigurationSpace
 from runtime.config import Config
 from runtime.config.toml_text import key_text, toml_text
+from runtime.files import replace_file
 
 NAME = "starts.jsonl"
 CONFIG_NAME = "config.toml"
@@ -37,8 +37,8 @@ def note_start(folder: Path, start: Start) -> None:
     earlier = list(read_starts(folder))
     if not earlier or msgspec.structs.replace(earlier[-1], at_s=start.at_s) != start:
         kept = [*earlier, start][-MOST_STARTS:]
-        _replace(folder / NAME, b"".join(msgspec.json.encode(line) + b"\n" for line in kept))
-    _replace(folder / CONFIG_NAME, config_toml(start.config).encode())
+        replace_file(folder / NAME, b"".join(msgspec.json.encode(line) + b"\n" for line in kept))
+    replace_file(folder / CONFIG_NAME, config_toml(start.config).encode())
 
 
 def read_starts(folder: Path) -> Iterator[Start]:
@@ -79,12 +79,3 @@ def _tables(key: tuple[str, ...], table: Mapping[str, object]) -> Iterator[str]:
     for name, inner in table.items():
         if isinstance(inner, Mapping):
             yield from _tables((*key, name), inner)
-
-
-def _replace(path: Path, data: bytes) -> None:
-    new = path.with_name(f"{path.name}.new")
-    new.unlink(missing_ok=True)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-    with os.fdopen(os.open(new, flags, 0o600), "wb") as file:
-        file.write(data)
-    new.replace(path)

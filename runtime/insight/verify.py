@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from mpc.values import Configuration, Decision
 from runtime.insight.replay import ReplayedStep
-from runtime.insight.words import place
+from runtime.report.words import place
 
 
 @dataclass(frozen=True, slots=True)

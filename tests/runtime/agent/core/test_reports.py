@@ -9,8 +9,7 @@ import pytest
 
 from energy.errors import MeterUnavailable
 from energy.meters.contract import Reading, Source, Zone
-from runtime.agent.core.agent import Agent
-from runtime.agent.core.reports import Identity
+from runtime.agent.core.agent import Agent, Identity
 from runtime.agent.host.executors import Executor
 from runtime.agent.wire.messages import FrequencyRequest, LeaseRequest
 from runtime.agent.wire.refusals import Refused
