@@ -1,26 +1,25 @@
-"""One control loop for the simulator and the live cluster; only the ports differ."""
+"""The control loop in simulated time: the controller of the live loop on a plant."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from mpc.bounds import Bounds
-from mpc.ports import Actuator, Clock, Policy, Sensor
-from mpc.values import Applied, ConfigurationSpace, Decision, Measurement
+from mpc.controller import Controller, Decided
+from mpc.ports import Plant
+from mpc.values import Applied, Measurement
 
 
 @dataclass(frozen=True, slots=True)
 class ControlStep:
     measurement: Measurement
-    decision: Decision
+    decided: Decided
     applied: Applied
 
 
-def control(
-    policy: Policy, space: ConfigurationSpace, sensor: Sensor, actuator: Actuator, clock: Clock
-) -> Iterator[ControlStep]:
-    """measure, decide, apply; once per step until the clock ends."""
-    bounds = Bounds(space)
-    while clock.wait_for_step():
-        measurement = sensor.measure()
-        decision = policy.decide(measurement, bounds)
-        yield ControlStep(measurement, decision, actuator.apply(decision))
+def control(controller: Controller, plant: Plant) -> Iterator[ControlStep]:
+    """measure, decide, steer; once per step until the plant ends."""
+    ran, _ = plant.watch()
+    while plant.wait_for_step():
+        measurement, _ = plant.measure(ran)
+        decided = controller.step(measurement)
+        ran, _ = plant.steer(decided.target, decided.applicable.key_owners)
+        yield ControlStep(measurement, decided, ran)

@@ -1,4 +1,4 @@
-"""The state of a policy as bytes, so that a restart does not forget what was learned.
+"""The state of a controller as bytes, so that a restart does not forget what was learned.
 
 A restricted pickle. It holds instances of the classes of `mpc` and `forecasting`, the power models,
 arrays, random generators and plain containers. Reading runs no constructor of a class and calls no
@@ -16,7 +16,6 @@ from typing import Any, ClassVar, Literal, NoReturn
 
 import numpy as np
 
-from mpc.ports import Policy
 from mpc.values import FloatArray
 
 PROTOCOL = 4
@@ -32,28 +31,27 @@ class SnapshotRefused(Exception):
     """Bytes that are no snapshot, or a policy that cannot become one; says what is wrong."""
 
 
-def save(policy: Policy) -> bytes:
-    """Raises `SnapshotRefused` for a policy that keeps what a snapshot may not hold."""
+def save(learned: object) -> bytes:
+    """Raises `SnapshotRefused` for an object that keeps what a snapshot may not hold."""
     written = io.BytesIO()
     try:
-        _Writer(written, PROTOCOL).dump(policy)
+        _Writer(written, PROTOCOL).dump(learned)
     except (pickle.PicklingError, TypeError, AttributeError, RecursionError) as error:
         raise SnapshotRefused(f"the policy cannot be saved: {error}") from error
     return written.getvalue()
 
 
-def load(data: bytes) -> Policy:
-    """The policy of a snapshot. Raises `SnapshotRefused` for anything else."""
+def load(data: bytes) -> object:
+    """What was saved. Raises `SnapshotRefused` for anything else."""
     try:
-        policy = _Reader(io.BytesIO(data)).load()
+        learned: object = _Reader(io.BytesIO(data)).load()
     except SnapshotRefused:
         raise
     except Exception as error:  # a torn or a forged stream can fail in any way
         raise SnapshotRefused(f"not a snapshot: {type(error).__name__}: {error}") from error
-    if not _is_ours(type(policy)) or not hasattr(type(policy), "decide"):
-        raise SnapshotRefused(f"not a policy: {type(policy).__name__}")
-    restored: Policy = policy
-    return restored
+    if not _is_ours(type(learned)):
+        raise SnapshotRefused(f"not a snapshot: {type(learned).__name__}")
+    return learned
 
 
 def restored_array(

@@ -21,7 +21,7 @@ from benchmarks.results import Row, Run, Series
 from mpc.bounds import Bounds
 from mpc.loop import control
 from mpc.ports import Policy
-from mpc.simulation.operator import OperatorPlant, StepRecord
+from mpc.simulation.operator import OperatorPlant, PlantStep
 from mpc.simulation.paper_machine import CYCLES_PER_POINT, SPACE, core_power
 from mpc.simulation.trace import TriggerTrace
 from mpc.values import Configuration, Decision, Measurement
@@ -154,7 +154,7 @@ def configuration_distance(old: Configuration, new: Configuration) -> float:
     )
 
 
-def _series(records: Sequence[StepRecord], expected: Sequence[float | None]) -> Series:
+def _series(records: Sequence[PlantStep], expected: Sequence[float | None]) -> Series:
     return Series(
         arrivals_per_s=tuple(record.arrivals_per_s for record in records),
         expected_per_s=tuple(expected),

@@ -13,10 +13,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from energy.power import PowerModel
+from mpc.events import Events
 from mpc.simulation.executor_pool import ExecutorPool, positive_noise
-from mpc.simulation.operator import StepRecord
+from mpc.simulation.operator import PlantStep
 from mpc.simulation.row_queue import RowQueue, TakenRows
-from mpc.values import Applied, BatchSample, Configuration, Decision, FloatArray, Measurement
+from mpc.values import (
+    Applied,
+    BatchSample,
+    Configuration,
+    FloatArray,
+    IntArray,
+    Measurement,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +159,7 @@ class MicroBatchPlant:
         self._now_s = 0.0
         self._energy_j = 0.0
         self._measurement: Measurement | None = None
-        self.records: list[StepRecord] = []
+        self.records: list[PlantStep] = []
         self.finished: list[FinishedBatch] = []
         self.executor_s = 0.0
         """Time that executors were held, starting ones too, summed over them."""
@@ -179,7 +187,7 @@ class MicroBatchPlant:
         measured = self._measured(rows, self.finished[batches_before:])
         self._measurement = measured
         self.records.append(
-            StepRecord(
+            PlantStep(
                 configuration=self.observed,
                 arrivals_per_s=rows / self._step_s,
                 latency_s=measured.latency_s,
@@ -189,15 +197,20 @@ class MicroBatchPlant:
         )
         return True
 
-    def measure(self) -> Measurement:
+    def measure(self, _ran: Applied) -> tuple[Measurement, Events]:
         if self._measurement is None:
             raise RuntimeError("measure() before the first step has run; call wait_for_step()")
-        return self._measurement
+        return self._measurement, ()
 
-    def apply(self, decision: Decision) -> Applied:
-        self._requested = decision.target
-        self._pool.retarget(decision.target.executors, self._now_s)
-        return Applied(requested=self._requested, observed=self.observed)
+    def steer(
+        self, target: Configuration, _key_owners: IntArray | None = None
+    ) -> tuple[Applied, Events]:
+        self._requested = target
+        self._pool.retarget(target.executors, self._now_s)
+        return self.watch()
+
+    def watch(self) -> tuple[Applied, Events]:
+        return Applied(requested=self._requested, observed=self.observed), ()
 
     def _run_until(self, end_s: float) -> None:
         """From event to event; between two of them executors and frequency are constant."""
@@ -308,6 +321,7 @@ class MicroBatchPlant:
                 for batch in batches
             ),
             trigger_interval_s=self._traits.trigger_interval_s,
+            startup_s=self._traits.startup_s,
             power_w=self._energy_j / self._step_s,
             power_source="modelled",
         )

@@ -66,9 +66,7 @@ def control_loop(
         detail = f"{resumed.source}, {len(missed)} steps missed since"
         events.append(Event(EventKind.RESUMED, detail))
         resumption = Resumption(len(records), resumed.saved_step, len(missed))
-    start = Start(
-        wall_s(), version("foresight-autoscaler"), make_policy is not None, space, config
-    )
+    start = Start(wall_s(), version("foresight-autoscaler"), make_policy is not None, space, config)
     try:
         note_start(journal.path.parent, start)
     except OSError as error:

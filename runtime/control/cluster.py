@@ -1,15 +1,10 @@
-"""The one port between the control loop and what it controls.
-
-`runtime.spark.cluster` implements it on a live Spark driver, the plants of `mpc.simulation` do in
-simulated time, and the tests have a small one in memory; one suite runs over all of them.
-"""
+"""The port between the control loop and a cluster in real time."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from mpc.events import Events
-from mpc.values import Applied, Configuration, Measurement
+from mpc.ports import Cluster
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,22 +24,8 @@ class ClusterDetails:
     start_up: StartUpSamples = StartUpSamples()
 
 
-class Cluster(Protocol):
-    def measure(self, ran: Applied) -> tuple[Measurement, Events]:
-        """The time since the last call, in which `ran` was requested and running."""
-        ...
-
-    def steer(self, target: Configuration) -> tuple[Applied, Events]:
-        """Move towards the target; called at every step, also when it stays the same."""
-        ...
-
-    def watch(self) -> tuple[Applied, Events]:
-        """What is requested and what runs. Touches nothing: no executor, no frequency."""
-        ...
-
-
 class LiveCluster(Cluster, Protocol):
-    """A cluster in real time, which somebody else may end."""
+    """Implemented by `runtime.spark.cluster`; somebody else may end it."""
 
     @property
     def most_executors(self) -> int | None:

@@ -176,9 +176,7 @@ class ControlLoop:
             if blocked is not None:
                 self._note(blocked)
             free = blocked is None and self._mode == "control"
-            self._ran, seen = (
-                self._cluster.steer(decided.target) if free else self._cluster.watch()
-            )
+            self._ran, seen = self._cluster.steer(decided.target) if free else self._cluster.watch()
             self._note(*seen)
         except Exception as error:
             self._note(failure("actuator", error))

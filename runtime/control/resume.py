@@ -32,7 +32,8 @@ def resume(
     fresh: Callable[[], Controller], snapshots: SnapshotFile | None, records: Sequence[StepRecord]
 ) -> ResumedController:
     """From the snapshot where there is a good one, otherwise from all the records."""
-    controller, problems = fresh(), ()
+    controller = fresh()
+    problems: Events = ()
     if not records:
         return ResumedController(controller, "nothing")
     try:
@@ -54,9 +55,7 @@ def replay(controller: Controller, records: Sequence[StepRecord]) -> None:
         controller.step(record.measurement)
 
 
-def continue_from(
-    snapshot: Snapshot, controller: Controller, records: Sequence[StepRecord]
-) -> int:
+def continue_from(snapshot: Snapshot, controller: Controller, records: Sequence[StepRecord]) -> int:
     """Take over what was saved after one of the records; returns the steps replayed since."""
     if type(snapshot.state.policy) is not type(controller.state.policy):
         name = type(snapshot.state.policy).__name__

@@ -93,8 +93,8 @@ class SnapshotFile:
             for record in records
         ):
             raise SnapshotRefused(f"of step {header.step}, which the journal does not have")
-        _try(_state(payload), records[-1])
-        return Snapshot(header.step, _state(payload))
+        _try(read_state(payload), records[-1])
+        return Snapshot(header.step, read_state(payload))
 
 
 def fingerprint(config: Config, space: ConfigurationSpace) -> str:
@@ -113,7 +113,8 @@ def fingerprint(config: Config, space: ConfigurationSpace) -> str:
     return hashlib.sha256(msgspec.json.encode(parts, order="sorted")).hexdigest()
 
 
-def _state(payload: bytes) -> ControllerState:
+def read_state(payload: bytes) -> ControllerState:
+    """Raises `SnapshotRefused`."""
     state = load(payload)
     if not isinstance(state, ControllerState):
         raise SnapshotRefused(f"of {type(state).__name__}, not of a controller")

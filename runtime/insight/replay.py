@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 
 from mpc.controller import Controller, Decided
 from mpc.events import EventKind
-from mpc.snapshot import SnapshotRefused, load, save
+from mpc.snapshot import SnapshotRefused, save
 from runtime.build import live_controller
 from runtime.control.journal import Resumption, StepRecord, encode
 from runtime.control.resume import continue_from, gap, replay
-from runtime.control.snapshots import Snapshot, SnapshotFile, fingerprint
+from runtime.control.snapshots import Snapshot, SnapshotFile, fingerprint, read_state
 from runtime.control.starts import Start
 from runtime.insight.journals import RecordedRun
 
@@ -113,7 +113,7 @@ class _Replay:
             self._known = how.saved_step is None and len(window) == how.records
         else:
             state, self._known = data
-            continue_from(Snapshot(how.saved_step, load(state)), controller, window)
+            continue_from(Snapshot(how.saved_step, read_state(state)), controller, window)
         last = self._run.records[position - 1]
         step_s = start_of_record(self._run, record).config.horizon.step_s
         for missed in gap(last, last.at_s + (how.missed + 1.5) * step_s, step_s):

@@ -100,7 +100,9 @@ class SparkCluster:
         if state.wanted is None and not state.executors:
             executors = self._starting_executors
         requested = Configuration(executors, self._requested_khz or observed.frequency_khz)
-        return Applied(requested, observed), state.events + (() if fleet is None else fleet.events())
+        return Applied(requested, observed), state.events + (
+            () if fleet is None else fleet.events()
+        )
 
 
 class UsefulExecutors:
@@ -118,4 +120,6 @@ class UsefulExecutors:
             self._widest.append(max(tasks))
         if not self._widest:
             return None
-        return ceil(max(*self._widest, self._scheduler.usable_tasks) / self._scheduler.executor_cores)
+        return ceil(
+            max(*self._widest, self._scheduler.usable_tasks) / self._scheduler.executor_cores
+        )

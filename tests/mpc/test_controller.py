@@ -7,6 +7,7 @@ import pytest
 from mpc.bounds import Bounds
 from mpc.controller import RELEARNED_STEPS, Controller
 from mpc.events import EventKind
+from mpc.policies.rule_based import RuleBasedPolicy
 from mpc.snapshot import load, save
 from mpc.values import Configuration, ConfigurationSpace, Decision, Measurement
 
@@ -91,8 +92,6 @@ def test_a_target_outside_the_bounds_is_the_nearest_inside() -> None:
 
 
 def test_a_saved_state_goes_on_as_if_nothing_had_happened() -> None:
-    from mpc.policies.rule_based import RuleBasedPolicy
-
     def fresh() -> Controller:
         return Controller.of(RuleBasedPolicy(SPACE, 1.0), SPACE, 1.0, 1.0)
 

@@ -10,6 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from runtime.spark.driver import Driver
 from runtime.spark.launching.local_cluster import LocalCluster
 from runtime.spark.scaling.scaler import EventKind, ExecutorScaler, ScalingEvent, ScalingState
 from runtime.spark.scaling.scheduler import Scheduler
@@ -24,7 +25,7 @@ class Driven:
     """A scaler that is reconciled until something holds, with all events so far."""
 
     def __init__(self, spark: SparkSession) -> None:
-        self.scheduler = Scheduler(spark)
+        self.scheduler = Scheduler(Driver.of(spark))
         self.scaler = ExecutorScaler(
             self.scheduler, time.monotonic, max_executors=self.scheduler.most_executors
         )
@@ -135,6 +136,6 @@ def test_a_killed_executor_is_noticed_and_replaced(
 
 
 def test_the_driver_tells_what_it_allows(spark: SparkSession) -> None:
-    scheduler = Scheduler(spark)
+    scheduler = Scheduler(Driver.of(spark))
     assert (scheduler.most_executors, scheduler.executor_cores) == (3, 1)
     assert scheduler.usable_tasks == 3

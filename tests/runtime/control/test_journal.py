@@ -9,7 +9,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from runtime.control.journal import StepJournal, JournalInUse, StepRecord, decode, encode, read, recent
+from runtime.control.journal import (
+    JournalInUse,
+    StepJournal,
+    StepRecord,
+    decode,
+    encode,
+    read,
+    recent,
+)
 from tests.runtime.control.records import plain_record, records
 
 

@@ -8,8 +8,8 @@ import pytest
 from mpc.bounds import Bounds
 from mpc.events import EventKind
 from mpc.values import Configuration, ConfigurationSpace, Decision, Measurement
-from runtime.control.journal import StepRecord, read
 from runtime.control.clock import StepClock
+from runtime.control.journal import StepRecord, read
 from tests.runtime.control.cluster import SHORT, LoopRun, ManualTime
 
 

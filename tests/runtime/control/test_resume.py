@@ -1,14 +1,10 @@
 """A restarted driver decides what one that never stopped would have decided."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from mpc.bounds import Bounds
 from mpc.events import EventKind
-from mpc.ports import Policy
-from mpc.values import Configuration, Decision, Measurement
 from runtime.build import live_controller, live_space
 from runtime.config import load_config
 from runtime.config.policies import TABLED_POLICIES

@@ -12,8 +12,8 @@ import msgspec
 import pytest
 
 from mpc.bounds import Bounds
-from mpc.events import EventKind
 from mpc.controller import Controller, ControllerState
+from mpc.events import EventKind
 from mpc.policies.rule_based import RuleBasedPolicy
 from mpc.ports import Policy
 from mpc.snapshot import SnapshotRefused, save
@@ -69,9 +69,7 @@ def test_after_a_crash_the_steps_since_are_replayed(tmp_path: Path, policy: str)
     options = (*SHORT, f"policy={policy}", "journal.resume_steps=8")
     whole = LoopRun(tmp_path / "whole", options=options, steps=40).run()
     folder = tmp_path / "parts"
-    first = LoopRun(
-        folder, options=options, steps=20, resume_steps=8, on_step=put_back(folder, 19)
-    )
+    first = LoopRun(folder, options=options, steps=20, resume_steps=8, on_step=put_back(folder, 19))
     first.run()
     (folder / "kept").replace(folder / NAME)
     (folder / NAME).chmod(0o600)
@@ -107,7 +105,9 @@ def test_a_dead_time_learned_after_it_was_saved_is_learned_again(tmp_path: Path)
     (resumed,) = details(second.seen, EventKind.RESUMED)
     assert resumed.startswith("saved after step 9, 10 steps replayed")
     assert {record.dead_time_s for record in second.seen} == {3.0}
-    assert [outcome(record) for record in first.seen + second.seen] == [outcome(r) for r in whole.seen]
+    assert [outcome(record) for record in first.seen + second.seen] == [
+        outcome(r) for r in whole.seen
+    ]
 
 
 def test_only_a_policy_that_plans_with_the_dead_time_is_built_anew(tmp_path: Path) -> None:
