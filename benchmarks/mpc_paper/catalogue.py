@@ -77,7 +77,6 @@ def _lat(kind: str, horizon_steps: int | None, scenario: Scenario) -> Policy:
     """Table 2; without switching cost a longer horizon changes nothing (section 5.3.1)."""
     power = kind == "power"
     return LatPolicy(
-        SPACE,
         LatParameters(
             resource="power" if power else "executors",
             threshold_s=scenario.threshold_s,

@@ -12,6 +12,7 @@ import numpy as np
 
 from energy.power import PowerModel
 from mpc.balance import balanced
+from mpc.bounds import Bounds
 from mpc.simulation import operator_kernel as kernel
 from mpc.simulation.operator import QUEUE_CAPACITY, OperatorPlant
 from mpc.simulation.run import simulate
@@ -189,9 +190,9 @@ class OraclePolicy:
             clairvoyance.demand_more(violated)
         return best
 
-    def decide(self, measurement: Measurement) -> Decision:
+    def decide(self, measurement: Measurement, bounds: Bounds) -> Decision:
         step = min(measurement.step, len(self._plan) - 1)
-        target = self._clairvoyance.space.at(*self._plan[step])
+        target = bounds.nearest(self._clairvoyance.space.at(*self._plan[step]))
         return Decision(
             target,
             "known in advance",

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mpc.bounds import Bounds
 from mpc.ports import Policy
 from mpc.simulation.micro_batch import MicroBatchPlant, MicroBatchTraits
 from mpc.simulation.run import simulate
@@ -68,16 +69,16 @@ def _resumed(name: str, steps: int, seed: int) -> ResumeRow:
     later = EVERY_STEPS // 2
     replayed, saved_from = fresh(), fresh()
     for measurement in measured[: steps - later]:
-        saved_from.decide(measurement)
+        saved_from.decide(measurement, Bounds(space))
     start_s = time.process_time()
     data = save(saved_from)
     saved_s = time.process_time()
     restored = load(data)
     for measurement in measured[steps - later : steps]:
-        restored.decide(measurement)
+        restored.decide(measurement, Bounds(space))
     resumed_s = time.process_time()
     for measurement in measured[:steps]:
-        replayed.decide(measurement)
+        replayed.decide(measurement, Bounds(space))
     replayed_s = time.process_time()
     return ResumeRow(
         policy=name,
@@ -88,7 +89,8 @@ def _resumed(name: str, steps: int, seed: int) -> ResumeRow:
         save_ms=1e3 * (saved_s - start_s),
         snapshot_kb=len(data) / 1e3,
         same=all(
-            restored.decide(measurement).target == replayed.decide(measurement).target
+            restored.decide(measurement, Bounds(space)).target
+            == replayed.decide(measurement, Bounds(space)).target
             for measurement in measured[steps:]
         ),
     )

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from benchmarks.peers.catalogue import check_policies, make_policy
-from benchmarks.peers.setting import SPACE, Setting, load
+from benchmarks.peers.catalogue import check_policies, make_policy, space_of
+from benchmarks.peers.setting import Setting, load
 from benchmarks.results import (
     Comparison,
     LatencyFigures,
@@ -86,7 +86,7 @@ def compare(
 def run_job(job: Job) -> PeerRun:
     plant = job.setting.plant(load(job.setting).rates_per_s, job.seed)
     policy = make_policy(job.policy, job.setting, job.config, job.seed)
-    simulated = simulate(policy, plant, SPACE)
+    simulated = simulate(policy, plant, space_of(job.policy))
     series = Series.of(plant.records, simulated.expected_per_s)
     run = Run(_row(job, plant, simulated.decision_ms), series, len(plant.finished))
     row = run.row

@@ -4,6 +4,7 @@ What a calibration needs: batches of many sizes on many configurations. The orde
 large and small, so that the load of the moment and the configuration are not confused.
 """
 
+from mpc.bounds import Bounds
 from mpc.values import Configuration, ConfigurationSpace, Decision, Measurement
 
 
@@ -16,11 +17,12 @@ class SweepPolicy:
         self._dwell_s = dwell_s
         self._begin_s: float | None = None
 
-    def decide(self, measurement: Measurement) -> Decision:
+    def decide(self, measurement: Measurement, bounds: Bounds) -> Decision:
         if self._begin_s is None:
             self._begin_s = measurement.time_s
         visit = int((measurement.time_s - self._begin_s) / self._dwell_s) % len(self._visits)
-        return Decision(self._visits[visit], f"visit {visit + 1} of {len(self._visits)}")
+        target = bounds.nearest(self._visits[visit])
+        return Decision(target, f"visit {visit + 1} of {len(self._visits)}")
 
 
 def visits(space: ConfigurationSpace) -> tuple[Configuration, ...]:

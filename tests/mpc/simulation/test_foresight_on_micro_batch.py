@@ -34,7 +34,7 @@ def test_it_keeps_the_target_with_less_power_than_the_largest_configuration() ->
         ],
     )
     policy = foresight_policy(config, SPACE, TARGET_S, 1.0, power)
-    list(control(policy, plant, plant, plant))
+    list(control(policy, SPACE, plant, plant, plant))
     late = plant.records[30:]
     violated = [record.latency_s is None or record.latency_s > TARGET_S for record in late]
     assert np.mean(violated) < 0.05

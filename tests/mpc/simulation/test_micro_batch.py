@@ -244,7 +244,7 @@ def test_the_same_seed_gives_the_same_run() -> None:
 def test_the_control_loop_drives_it_through_the_ports() -> None:
     space = ConfigurationSpace(1, 12, (SLOW, FAST))
     plant = plant_of(np.full(10, rate(0.3)), replace(QUIET, startup_s=0.5), Configuration(1, SLOW))
-    steps = list(control(FixedPolicy(space.largest), plant, plant, plant))
+    steps = list(control(FixedPolicy(space.largest), space, plant, plant, plant))
     assert len(steps) == 10
     assert steps[-1].measurement.observed == space.largest
     assert [record.configuration.executors for record in plant.records] == [1] + [12] * 9

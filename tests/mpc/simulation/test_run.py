@@ -35,9 +35,10 @@ def test_a_run_has_every_step_and_the_time_of_every_decision() -> None:
     assert simulated.records[-1].configuration == Configuration(2, 1_000_000)
 
 
-def test_a_decision_outside_the_space_is_refused() -> None:
-    with pytest.raises(ValueError, match="not among the configurations"):
-        simulate(FixedPolicy(Configuration(5, 1_000_000)), plant(5), SPACE)
+def test_the_policy_chooses_within_the_space() -> None:
+    simulated = plant(5)
+    simulate(FixedPolicy(Configuration(9, 2_000_000)), simulated, SPACE)
+    assert simulated.records[-1].configuration == Configuration(4, 2_000_000)
 
 
 def test_changes_are_counted_by_what_changed() -> None:

@@ -39,7 +39,7 @@ def swept(traits: MicroBatchTraits, steps: int, seed: int) -> list[StepRecord]:
             dead_time_s=0.0,
             start_up=StartUpSamples((3.0, 5.0), (2.0, 2.0)),
         )
-        for step in control(SweepPolicy(SPACE, dwell_s=20.0), plant, plant, plant)
+        for step in control(SweepPolicy(SPACE, dwell_s=20.0), SPACE, plant, plant, plant)
     ]
 
 
@@ -66,7 +66,7 @@ def test_a_second_run_is_predicted() -> None:
     truth = MicroBatchPlant(
         wave(120), TRAITS, ProportionalPower(), SPACE.largest, np.random.default_rng(2)
     )
-    steps = list(control(SweepPolicy(SPACE, dwell_s=15.0), truth, truth, truth))
+    steps = list(control(SweepPolicy(SPACE, dwell_s=15.0), SPACE, truth, truth, truth))
     ran_on = [SPACE.largest, *(step.applied.observed for step in steps[:-1])]
     plant = simulated(found.traits, wave(120), ran_on, 1.0, np.random.default_rng(3))
     latency_s = [
