@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.forecast_bench import read_rates
+from benchmarks.parts.forecast import read_rates
 from mpc.values import FloatArray
 
 TAXI_FILE = "rates/nab_nyc_taxi.csv.gz"

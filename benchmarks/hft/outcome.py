@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from benchmarks.comparison import configuration_distance
+from benchmarks.mpc_paper.comparison import configuration_distance
 from benchmarks.results import Row, Run, Series
 from forecasting.sparse import where_they_belong, without_gaps
 from mpc.values import FloatArray

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.forecast_bench import read_rates
 from benchmarks.mdp.setting import QUANTUM_PER_MIN
+from benchmarks.parts.forecast import read_rates
 from forecasting.compiled import compiled
 from mpc.policies.mdp.transitions import counted_transitions, probabilities
 from mpc.values import FloatArray, IntArray

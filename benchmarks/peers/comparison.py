@@ -8,8 +8,8 @@ from multiprocessing import get_context
 
 import numpy as np
 
-from benchmarks.comparison import TimedPolicy, configuration_distance
-from benchmarks.peers.catalogue import check_policies, make_policy
+from benchmarks.mpc_paper.comparison import TimedPolicy, configuration_distance
+from benchmarks.peers.catalogue import check_policies, make_policy, space_of
 from benchmarks.peers.setting import Setting, load
 from benchmarks.results import Comparison, Row, Run, Series
 from mpc.loop import ControlStep, control
@@ -110,7 +110,7 @@ def _run_all(
 def run_job(job: Job) -> PeerRun:
     plant = job.setting.plant(load(job.setting).rates_per_s, job.seed)
     timed = TimedPolicy(make_policy(job.policy, job.setting, job.config, job.seed))
-    steps = list(control(timed, plant, plant, plant))
+    steps = list(control(timed, space_of(job.policy), plant, plant, plant))
     run = Run(_row(job, plant, timed.decision_ms), _series(plant, steps), len(plant.finished))
     row = run.row
     return PeerRun(

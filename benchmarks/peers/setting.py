@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.forecast_bench import read_rates
+from benchmarks.parts.forecast import read_rates
 from benchmarks.workloads.rates import averaged_to
 from energy.power import CalibratedPower, prior_power
 from mpc.simulation.micro_batch import MicroBatchPlant, MicroBatchTraits

@@ -86,7 +86,7 @@ def run(
         step_s=BATCH_S,
         row_costs=workload.row_costs[:batches],
     )
-    steps = list(control(policy, plant, plant, plant))
+    steps = list(control(policy, SPACE, plant, plant, plant))
     latencies_s = np.array([batch.latency_sum_s / batch.rows.rows for batch in plant.finished])
     used = np.array([record.configuration.executors for record in plant.records], dtype=np.float64)
     requested = [step.applied.requested.executors for step in steps]

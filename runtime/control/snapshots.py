@@ -15,6 +15,7 @@ from pathlib import Path
 
 import msgspec
 
+from mpc.bounds import Bounds
 from mpc.ports import Policy
 from mpc.snapshot import SnapshotRefused, load, save
 from mpc.values import ConfigurationSpace, Decision
@@ -53,11 +54,12 @@ class Snapshot:
 class SnapshotFile:
     """Writes and reads the snapshot of one journal folder."""
 
-    def __init__(self, folder: Path, configuration: str) -> None:
+    def __init__(self, folder: Path, configuration: str, space: ConfigurationSpace) -> None:
         """`configuration`: its fingerprint."""
         self.path = folder / NAME
         self._configuration = configuration
         self._version = version("foresight-autoscaler")
+        self._bounds = Bounds(space)
 
     def write(self, record: StepRecord, policy: Policy) -> None:
         """The policy after the step of the record. Raises `SnapshotRefused` or `OSError`."""
@@ -97,7 +99,7 @@ class SnapshotFile:
             for record in records
         ):
             raise SnapshotRefused(f"of step {header.step}, which the journal does not have")
-        _try(load(payload), records[-1])
+        _try(load(payload), records[-1], self._bounds)
         return Snapshot(header.step, header.dead_time_s, load(payload))
 
 
@@ -117,10 +119,10 @@ def fingerprint(config: Config, space: ConfigurationSpace) -> str:
     return hashlib.sha256(msgspec.json.encode(parts, order="sorted")).hexdigest()
 
 
-def _try(policy: Policy, record: StepRecord) -> None:
+def _try(policy: Policy, record: StepRecord, bounds: Bounds) -> None:
     """Whether the policy decides; it is not used afterwards."""
     try:
-        decision = policy.decide(record.measurement)
+        decision = policy.decide(record.measurement, bounds)
     except Exception as error:
         raise SnapshotRefused(f"its policy fails: {type(error).__name__}: {error}") from error
     if not isinstance(decision, Decision):

@@ -78,10 +78,10 @@ def other_run(
             observed = recorded.observed  # asked for the same, it had the same
         deciding.dead_time_s = _dead_time_s(other, record)
         for missed in _missed(before, record, step_s, requested, observed):
-            deciding.planner.decide(missed)
+            deciding.planner.decide(missed, deciding.bounds)
         estimate = estimator.estimate(recorded, observed)
         measured = estimator.measurement(recorded, estimate, requested, observed)
-        decision = deciding.planner.decide(measured)
+        decision = deciding.planner.decide(measured, deciding.bounds)
         target = deciding.guards.check(measured, decision, record.useful_executors).target
         yield OtherStep(record, decision, target, observed, estimate.latency_s, estimate.power_w)
         requested = target

@@ -8,7 +8,7 @@ import numpy as np
 
 from mpc.loop import control
 from runtime.config import Config
-from runtime.tuning.cluster import Cluster
+from runtime.tuning.cluster import Cluster, space_of
 from runtime.tuning.knobs import Knobs
 from runtime.tuning.outcome import Outcome, counted
 from runtime.tuning.trace import Block, Trace
@@ -82,7 +82,7 @@ def run_job(job: Job) -> Outcome:
     plant = job.cluster.plant(
         job.config, job.trace.at_step(step_s), np.random.default_rng(job.seed)
     )
-    for _step in control(job.cluster.policy(job.config), plant, plant, plant):
+    for _step in control(job.cluster.policy(job.config), space_of(job.config), plant, plant, plant):
         pass
     return counted(
         plant.finished,

@@ -11,7 +11,7 @@ from statistics import median
 
 import numpy as np
 
-from benchmarks.forecast_bench import read_rates
+from benchmarks.parts.forecast import read_rates
 from benchmarks.workloads.rates import averaged_to, read_equity_ticks
 from mpc.values import FloatArray
 from runtime.control.journal import StepRecord

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from pyarrow import parquet
 
-from benchmarks.forecast_bench import evaluate_forecasters, read_rates
+from benchmarks.parts.forecast import evaluate_forecasters, read_rates
 from forecasting.contract import FloatArray
 from forecasting.registry import make_forecaster
 from tests.forecasting.series import bursty, feed, path_after

@@ -16,6 +16,7 @@ from hypothesis.extra import numpy as arrays
 
 from energy.tree import FolderTree
 from forecasting.mixture import Mixture
+from mpc.bounds import Bounds
 from mpc.policies.fixed import FixedPolicy
 from mpc.policies.routing import rebalanced
 from mpc.policies.rule_based import RuleBasedPolicy
@@ -40,7 +41,7 @@ def after(value: object) -> Any:
 
 def test_a_policy_decides_as_before() -> None:
     policy = load(save(RuleBasedPolicy(SPACE, 1.0)))
-    decision = policy.decide(Measurement(1, 1.0, PLACE, PLACE, latency_s=3.0))
+    decision = policy.decide(Measurement(1, 1.0, PLACE, PLACE, latency_s=3.0), Bounds(SPACE))
     assert decision.target == Configuration(3, 2_000_000)
 
 
@@ -115,7 +116,7 @@ def test_a_forecaster_goes_on_bit_by_bit() -> None:
 class Foreign:
     """Not of the core, though it decides."""
 
-    def decide(self, measurement: Measurement) -> Decision:
+    def decide(self, measurement: Measurement, bounds: Bounds) -> Decision:
         return Decision(measurement.requested, "hold")
 
 

@@ -8,10 +8,10 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from benchmarks.mdp import command as mdp
 from benchmarks.mdp import published
 from benchmarks.mdp.limits import limit_rows
 from benchmarks.mdp.runs import MDP, Workload, drawn, run_all
-from runtime.cli import mdp
 
 SHORT = Workload(data=None, seed=1, days=1)
 
