@@ -13,8 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from energy.prior import BASE_SHARE, BUSY_CUBIC_SHARE, BUSY_SHARE, FREQUENCY_SHARE
 
-FloatArray = NDArray[np.float64]
-
 KHZ_PER_GHZ = 1e6
 
 PAPER_VOLTAGES_V: tuple[tuple[int, float], ...] = (
@@ -36,7 +34,7 @@ It covers the paper's frequencies; the table of the paper's own machine is not p
 class PowerModel(Protocol):
     """Broadcasts its two arguments against each other, as numpy does."""
 
-    def power_w(self, executors: ArrayLike, frequency_khz: ArrayLike) -> FloatArray: ...
+    def power_w(self, executors: ArrayLike, frequency_khz: ArrayLike) -> NDArray[np.float64]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +61,7 @@ class ProportionalPower:
         if not frequencies_khz or sorted(set(frequencies_khz)) != frequencies_khz:
             raise ValueError(f"voltages_v must ascend in kHz, got {frequencies_khz}")
 
-    def power_w(self, executors: ArrayLike, frequency_khz: ArrayLike) -> FloatArray:
+    def power_w(self, executors: ArrayLike, frequency_khz: ArrayLike) -> NDArray[np.float64]:
         khz = np.asarray(frequency_khz, dtype=np.float64)
         table = np.asarray(self.voltages_v)
         volts = np.interp(khz, table[:, 0], table[:, 1])
@@ -95,7 +93,7 @@ class CalibratedPower:
         if not all(0 <= coefficient < np.inf for coefficient in coefficients):
             raise ValueError(f"coefficients must be finite and at least 0, got {coefficients}")
 
-    def power_w(self, executors: ArrayLike, frequency_khz: ArrayLike) -> FloatArray:
+    def power_w(self, executors: ArrayLike, frequency_khz: ArrayLike) -> NDArray[np.float64]:
         ghz = np.asarray(frequency_khz, dtype=np.float64) / KHZ_PER_GHZ
         busy = np.asarray(executors, dtype=np.float64)
         host_w = self.base_w + self.per_ghz_w * ghz

@@ -30,8 +30,8 @@ class Guards:
         self._everything = Bounds(space)
         self._target_latency_s = target_latency_s
         self._trial = ScaleOutTrial(target_latency_s)
-        self._met: frozenset[EventKind] = frozenset()
-        """Reasons whose edge the last target stood on: told when they begin to matter."""
+        self._met: frozenset[Reason] = frozenset()
+        """Reasons whose edge the last target stood on: reported when they begin to matter."""
 
     def bounds(self, measurement: Measurement) -> Bounds:
         space, current = self._space, self._everything.nearest(measurement.requested)
@@ -68,15 +68,19 @@ class Guards:
         events = []
         if not self._everything.contains(wanted):
             events.append(Event(EventKind.OUT_OF_BOUNDS, _in_words(wanted)))
-        met = tuple(bounds.met_by(target))
-        for reason in met:
-            if target != wanted:
+        wanted_more = wanted.executors > target.executors
+        wanted_less = (
+            wanted.executors < target.executors or wanted.frequency_khz < target.frequency_khz
+        )
+        met = frozenset(bounds.met_by(target))
+        for reason in bounds.reasons:
+            if wanted_more if reason.limits_growth else wanted_less:
                 detail = f"{_in_words(wanted)} wanted: {reason.detail}"
                 events.append(Event(reason.kind, detail))
-            elif reason.limits_growth and reason.kind not in self._met:
+            elif reason.limits_growth and reason in met - self._met:
                 # A policy that plans within its bounds never wants more than them.
                 events.append(Event(reason.kind, reason.detail))
-        self._met = frozenset(reason.kind for reason in met)
+        self._met = met
         self._trial.requested(measurement.requested, target)
         if self.is_late(measurement) and target == self._space.largest:
             events.append(Event(EventKind.AT_MAXIMUM, self._lateness(measurement)))

@@ -261,7 +261,7 @@ def _print_stretches(console: "Console", steps: "list[OtherStep]") -> None:
                 moment(first.record.at_s),
                 place(was),
                 place(other),
-                first.decision.reason,
+                first.decided.decision.reason,
             )
     if shown:
         console.print(grid)

@@ -5,14 +5,14 @@ twice: as `config.toml`, for people and for `foresight check`, and with what the
 one line for every configuration the journal has seen.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 
 from mpc.values import ConfigurationSpace
 from runtime.config import Config
-from runtime.config.toml_text import key_text, toml_text
+from runtime.config.toml_text import toml_document
 from runtime.files import replace_file
 
 NAME = "starts.jsonl"
@@ -66,16 +66,5 @@ def config_toml(config: Config) -> str:
     if document["frequency"].get("list_khz") is not None:
         for name in ("min_khz", "max_khz", "step_khz"):
             del document["frequency"][name]
-    head = "# The configuration that the controller runs with, written by it at its start."
-    return "\n".join([head, *_tables((), document), ""])
-
-
-def _tables(key: tuple[str, ...], table: Mapping[str, object]) -> Iterator[str]:
-    values = {k: v for k, v in table.items() if v is not None and not isinstance(v, Mapping)}
-    if key and values:
-        yield f"\n[{key_text(key)}]"
-    for name, value in values.items():
-        yield f"{key_text((name,))} = {toml_text(value)}"
-    for name, inner in table.items():
-        if isinstance(inner, Mapping):
-            yield from _tables((*key, name), inner)
+    head = "The configuration that the controller runs with, written by it at its start."
+    return toml_document(document, [head])

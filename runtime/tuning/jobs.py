@@ -6,9 +6,11 @@ from dataclasses import dataclass
 import msgspec
 import numpy as np
 
-from mpc.loop import control
+from mpc.simulation.run import simulate
+from mpc.simulation.spark_cluster import SimulatedCluster
+from runtime.build import live_controller
 from runtime.config import Config
-from runtime.tuning.cluster import Cluster, space_of
+from runtime.tuning.cluster import plant_of, space_of, with_watts
 from runtime.tuning.knobs import Knobs
 from runtime.tuning.outcome import Outcome, counted
 from runtime.tuning.trace import Block, Trace
@@ -36,7 +38,7 @@ class Task:
 
     trace: Trace
     config: Config
-    cluster: Cluster
+    cluster: SimulatedCluster
     seed: int
 
     @property
@@ -65,7 +67,7 @@ class Job:
     """Small and picklable; carries its own part of the trace."""
 
     config: Config
-    cluster: Cluster
+    cluster: SimulatedCluster
     trace: Trace
     warm_up_s: float
     seed: tuple[int, int]
@@ -79,11 +81,9 @@ def job_key(knobs: Knobs, block: Block) -> str:
 def run_job(job: Job) -> Outcome:
     """Deterministic. Noise is the same for every candidate that starts as many batches."""
     step_s = job.config.horizon.step_s
-    plant = job.cluster.plant(
-        job.config, job.trace.at_step(step_s), np.random.default_rng(job.seed)
-    )
-    for _step in control(job.cluster.policy(job.config), space_of(job.config), plant, plant, plant):
-        pass
+    generator = np.random.default_rng(job.seed)
+    plant = plant_of(job.cluster, job.config, job.trace.at_step(step_s), generator)
+    simulate(live_controller(with_watts(job.config), space_of(job.config)), plant)
     return counted(
         plant.finished,
         [record.power_w for record in plant.records],

@@ -11,10 +11,8 @@ from typing import Any
 
 from mpc.events import Events
 from mpc.values import Applied, BatchSample, Configuration, Measurement
-from runtime.control.cluster import ClusterDetails
 from runtime.spark.cluster import SparkCluster
 from runtime.spark.scaling.scaler import ExecutorScaler
-from runtime.spark.scaling.startup_delay import StartUpDelay
 from tests.runtime.spark.fake_scheduler import FakeScheduler
 
 OVERHEAD_S = 0.2
@@ -116,14 +114,15 @@ class MemoryCluster(SparkCluster):
         requested_khz: int | None = None,
         start_up_s: float | None = None,
     ) -> None:
-        parts: tuple[Any, ...] = (driver or FakeDriver(), scheduler, sensor)
-        start_up = StartUpDelay()
+        beyond: Any = driver or FakeDriver()
+        manager: Any = scheduler
+        hosts: Any = fleet
         super().__init__(
-            *parts,
-            ExecutorScaler(
-                scheduler, scheduler.clock_s, max_executors=max_executors, start_up=start_up
-            ),
-            fleet,  # type: ignore[arg-type]
+            beyond,
+            manager,
+            sensor,
+            ExecutorScaler(scheduler, scheduler.clock_s, max_executors=max_executors),
+            hosts,
             highest_khz=HIGHEST_KHZ,
             requested_khz=requested_khz,
         )
@@ -150,6 +149,3 @@ class MemoryCluster(SparkCluster):
             applied, more = self.watch()
             events += more
         return applied, events
-
-    def details(self) -> ClusterDetails:
-        return super().details()

@@ -8,10 +8,10 @@ from benchmarks.mpc_paper.catalogue import make_policy
 from benchmarks.mpc_paper.scenarios import ScenarioRequest, build
 from mpc.bounds import Bounds
 from mpc.controller import Controller
-from mpc.loop import control
 from mpc.ports import Policy
 from mpc.simulation.operator import OperatorPlant
 from mpc.simulation.paper_machine import CYCLES_PER_POINT, SPACE, core_power
+from mpc.simulation.run import control
 from mpc.values import Configuration, Measurement
 from runtime.config import Config
 

@@ -95,9 +95,10 @@ class ExecutorScaler:
     def steer(self, executors: int) -> ScalingState:
         """Ask for a number, clamped to the bounds, and give the next orders towards it."""
         most = executors if self._max is None else min(executors, self._max)
-        self._wanted = wanted = max(most, self._min)
+        wanted = max(most, self._min)
         now_s, registered, serving = self._look()
         self._move_target(wanted, len(serving), now_s)
+        self._wanted = wanted
         self._remind(now_s)
         serving = self._drain_surplus(serving, now_s)
         self._kill_overdue(now_s)

@@ -46,7 +46,8 @@ class SparkSensor:
         self._stale: set[str] = set()
         self._broken: set[EventKind] = set()
         self._events: list[Event] = []
-        self._readings: tuple[QueryReading, ...] = ()
+        self.readings: tuple[QueryReading, ...] = ()
+        """Each query in the step last measured."""
         self._log = ConfigurationLog()
         self._cycles = CycleCount()
         self._arrivals = TotalOverQueries(lambda reading: reading.arrivals_per_s)
@@ -58,7 +59,7 @@ class SparkSensor:
     @property
     def queries(self) -> tuple[dict[str, object], ...]:
         """The readings of the step last measured, ready for the journal."""
-        return tuple(asdict(reading) for reading in self._readings)
+        return tuple(asdict(reading) for reading in self.readings)
 
     def measure(self, ran: Applied) -> tuple[Measurement, Events]:
         """Of the time since the last call, in which `ran` was requested and running. Steps are
@@ -69,7 +70,7 @@ class SparkSensor:
         readings = self._read_queries(now_s, wall_s)
         fleet = self._read_hosts()
         self._last_wall_s = wall_s
-        self._readings = readings
+        self.readings = readings
 
         arrivals_per_s = self._arrivals.add_up(readings)
         spans_s = [reading.arrivals_span_s for reading in readings if reading.arrivals_span_s]

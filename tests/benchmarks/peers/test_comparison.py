@@ -20,7 +20,7 @@ from benchmarks.peers.comparison import PeerRow, compare
 from benchmarks.peers.setting import Setting
 from benchmarks.peers.verdict import verdict
 from mpc.controller import Controller
-from mpc.loop import control
+from mpc.simulation.run import control
 
 
 @pytest.fixture(scope="module")

@@ -6,12 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from energy.power import CalibratedPower
-from mpc.loop import control
+from mpc.controller import Controller
 from mpc.micro_batch import BatchCost, micro_batch_latency_s, refined
 from mpc.policies.fixed import FixedPolicy
 from mpc.simulation.executor_pool import ExecutorPool, positive_noise
 from mpc.simulation.micro_batch import MicroBatchPlant, MicroBatchTraits, latency_quantiles_s
 from mpc.simulation.row_queue import RowQueue
+from mpc.simulation.run import control
 from mpc.values import Configuration, ConfigurationSpace, FloatArray, Measurement
 
 FAST, SLOW = 2_000_000, 1_000_000
@@ -245,7 +246,7 @@ def test_the_same_seed_gives_the_same_run() -> None:
 def test_the_control_loop_drives_it_through_the_ports() -> None:
     space = ConfigurationSpace(1, 12, (SLOW, FAST))
     plant = plant_of(np.full(10, rate(0.3)), replace(QUIET, startup_s=0.5), Configuration(1, SLOW))
-    steps = list(control(FixedPolicy(space.largest), space, plant, plant, plant))
+    steps = list(control(Controller.of(FixedPolicy(space.largest), space, 1.0, 1.0), plant))
     assert len(steps) == 10
     assert steps[-1].measurement.observed == space.largest
     assert [record.configuration.executors for record in plant.records] == [1] + [12] * 9

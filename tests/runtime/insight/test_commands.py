@@ -99,7 +99,7 @@ def test_replay_of_its_own_configuration(
 def test_a_difference_is_told_and_is_a_failure(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    LoopRun(tmp_path, (*SHORT, "policy=peak"), steps=5).run()
+    LoopRun(tmp_path, (*SHORT, "policy=peak", "slo.latency_ms=60000"), steps=5).run()
     text = (tmp_path / "starts.jsonl").read_text().replace('"peak"', '"static-1"')
     (tmp_path / "starts.jsonl").write_text(text)
     assert run("replay", tmp_path, "--json", tmp_path / "found.json") == 1
