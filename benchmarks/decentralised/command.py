@@ -29,7 +29,7 @@ def decentralised(
     number of nodes, and random schedules that look for a lost record.
     """
     from benchmarks.decentralised.checks import INCOMPLETE, Check, checks
-    from benchmarks.decentralised.figures import Figure, SlowNetwork, figures, slow_networks
+    from benchmarks.decentralised.figures import ProtocolFigure, SlowNetwork, figures, slow_networks
     from runtime.cli.output import (
         Results,
         activity,
@@ -52,5 +52,5 @@ def decentralised(
         for missing, lines in stories.items():
             console.print(f"\nwithout {missing}:", *lines, sep="\n  ", markup=False)
     if json_file is not None:
-        rows: list[Figure | SlowNetwork | Check] = [*compared, *slow, *checked]
+        rows: list[ProtocolFigure | SlowNetwork | Check] = [*compared, *slow, *checked]
         write_json(Results("decentralised", "simulation", rows), json_file)

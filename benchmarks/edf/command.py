@@ -12,7 +12,7 @@ from runtime.cli.parameters import JsonFile
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from benchmarks.edf.table import EdfTable, TableRow
+    from benchmarks.edf.table import EdfTable, EdfTableRow
 
 LOCAL_POLICIES = ("threshold", "q-learning", "model-based")
 COLUMNS = {
@@ -70,7 +70,7 @@ def edf(
     """
     from benchmarks.edf.choices import PUBLISHED
     from benchmarks.edf.cluster import beside_the_ranking
-    from benchmarks.edf.experiment import Setting
+    from benchmarks.edf.experiment import EdfSetting
     from benchmarks.edf.table import edf_table
     from benchmarks.workloads.data import default_data
     from runtime.cli.output import Results, activity, results_console, write_json
@@ -81,7 +81,7 @@ def edf(
             known = ", ".join(LOCAL_POLICIES)
             raise typer.BadParameter(f"{name!r} is not one of {known}.", param_hint="'--policies'")
     choices = [choice for choice in PUBLISHED if choice.local in wanted]
-    setting = Setting(
+    setting = EdfSetting(
         hours=hours,
         other_cores=beside_the_ranking(background_cores),
         migration=background_cores > 0,
@@ -115,7 +115,7 @@ def _printed(table: "EdfTable") -> "Table":
     return printed
 
 
-def _cell(row: "TableRow", name: str, decimals: int) -> str:
+def _cell(row: "EdfTableRow", name: str, decimals: int) -> str:
     paper = f"({getattr(row.paper, name):.{decimals}f})"
     if row.ours is None or row.difference is None:
         return f"- {paper}"

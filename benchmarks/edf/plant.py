@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.edf.cluster import Deployment
+from benchmarks.edf.cluster import QueryDeployment
 from benchmarks.edf.query import METRONOME_S, Operator, Query
 from forecasting.compiled import compiled
 from mpc.policies.edf.values import OperatorSample
@@ -73,7 +73,7 @@ class Round:
 
 
 class QueryPlant:
-    def __init__(self, query: Query, deployment: Deployment, generator: np.random.Generator):
+    def __init__(self, query: Query, deployment: QueryDeployment, generator: np.random.Generator):
         self._query = query
         self.deployment = deployment
         self._generator = generator

@@ -11,7 +11,7 @@ from benchmarks.hft.measure.commands import require_spark
 from runtime.cli.parameters import JsonFile, Overrides, writable
 
 if TYPE_CHECKING:
-    from benchmarks.hft.comparison import EmulatedHosts, GivenCluster, Setting
+    from benchmarks.hft.comparison import EmulatedHosts, GivenCluster, HftSetting
     from benchmarks.hft.stream.replay import Replay
 
 
@@ -104,7 +104,7 @@ def hft(
     Workers, and a driver for each policy; under seven minutes a policy. Latency is that of the
     predictions; energy is emulated on emulated hosts, and measured where the agents measure it.
     """
-    from benchmarks.hft.comparison import Setting, compare
+    from benchmarks.hft.comparison import HftSetting, compare
     from benchmarks.hft.live_view import live_view
     from benchmarks.report import write_report
     from runtime.cli.output import Results, show
@@ -112,8 +112,8 @@ def hft(
     require_spark()
     if rate == "recorded" and quotes_file is None:
         raise typer.BadParameter("--rate recorded needs --quotes.")
-    default = Setting()
-    setting = Setting(
+    default = HftSetting()
+    setting = HftSetting(
         cluster=_cluster(master, agents or [], executors),
         warm_up_s=default.warm_up_s if warm_up_s is None else warm_up_s,
         duration_s=duration_s,
@@ -152,12 +152,12 @@ def calibrate_plant(
     under foresight, is predicted with them: mean batch duration and mean latency, with the errors.
     """
     from benchmarks.hft.calibration.run import calibrate, calibration_rows
-    from benchmarks.hft.comparison import Setting
+    from benchmarks.hft.comparison import HftSetting
     from benchmarks.hft.live_view import live_view
     from runtime.cli.output import Results, show
 
     require_spark()
-    setting = Setting(duration_s=duration_s, seed=seed, overrides=tuple(overrides or ()))
+    setting = HftSetting(duration_s=duration_s, seed=seed, overrides=tuple(overrides or ()))
     setting = dataclasses.replace(setting, replay=_wave_of_this_machine(setting))
     with live_view(setting.target_s, setting.replay.peak_per_s) as view:
         found = calibrate(setting, view.begin, view.step)
@@ -180,7 +180,7 @@ def _cluster(
     return GivenCluster(master, tuple(agents), executors)
 
 
-def _wave_of_this_machine(setting: "Setting") -> "Replay":
+def _wave_of_this_machine(setting: "HftSetting") -> "Replay":
     from benchmarks.hft.demo_load import machine_speed, scaled_wave
     from runtime.cli.output import activity
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
     from rich.table import Table
 
-    from benchmarks.mdp.published import TableRow
+    from benchmarks.mdp.published import MdpTableRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def mdp(
     """
     from benchmarks.mdp import published
     from benchmarks.mdp.limits import limit_rows
-    from benchmarks.mdp.runs import Workload, drawn, run
+    from benchmarks.mdp.runs import MdpWorkload, drawn, run
     from benchmarks.workloads.data import default_data
     from mpc.simulation.pool import run_all
     from runtime.cli.output import (
@@ -85,7 +85,7 @@ def mdp(
         write_json,
     )
 
-    workload = Workload(data or default_data(), seed, days)
+    workload = MdpWorkload(data or default_data(), seed, days)
     jobs = published.jobs(workload, None if sla_ms is None else sla_ms / 1e3, operators)
     arrivals, _ = drawn(workload)
     with progress_bar("mdp", len(jobs)) as finish:
@@ -118,7 +118,7 @@ def mdp(
         write_json(Results("mdp", "simulation", marked), json_file)
 
 
-def _table_1(rows: Sequence["TableRow"]) -> "Table":
+def _table_1(rows: Sequence["MdpTableRow"]) -> "Table":
     """Every figure as "ours (paper, difference)"."""
     from rich.table import Table
 

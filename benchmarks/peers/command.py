@@ -78,12 +78,12 @@ def peers(
     """
     from benchmarks.peers.catalogue import ALL_POLICIES, check_policies, configured
     from benchmarks.peers.comparison import compare
-    from benchmarks.peers.setting import Setting
+    from benchmarks.peers.setting import PeerSetting
     from benchmarks.peers.verdict import verdict
     from benchmarks.report import write_report
     from runtime.cli.output import Results, progress_bar, results_console, write_json
 
-    setting = Setting(
+    setting = PeerSetting(
         rates_file,
         rate_column,
         target_s=latency_ms / 1e3,

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from benchmarks.peers.catalogue import check_policies, make_policy, space_of
-from benchmarks.peers.setting import Setting, load
+from benchmarks.peers.setting import PeerSetting, load
 from benchmarks.results import (
     Comparison,
     LatencyFigures,
@@ -40,8 +40,8 @@ class PeerRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
-    setting: Setting
+class PeerJob:
+    setting: PeerSetting
     policy: str
     seed: int
     config: Config
@@ -55,7 +55,7 @@ class PeerRun:
 
 
 def compare(
-    setting: Setting,
+    setting: PeerSetting,
     policies: Sequence[str],
     config: Config,
     *,
@@ -68,7 +68,7 @@ def compare(
     check_policies(policies)
     source = load(setting).source  # a bad file is told before any process starts
     jobs = [
-        Job(setting, policy, seed + repetition, config)
+        PeerJob(setting, policy, seed + repetition, config)
         for policy in policies
         for repetition in range(repeat)
     ]
@@ -83,7 +83,7 @@ def compare(
     return [run.row for run in runs], comparison
 
 
-def run_job(job: Job) -> PeerRun:
+def run_job(job: PeerJob) -> PeerRun:
     plant = job.setting.plant(load(job.setting).rates_per_s, job.seed)
     policy = make_policy(job.policy, job.setting, job.config, job.seed)
     simulated = simulate(policy, plant, space_of(job.policy))
@@ -109,11 +109,11 @@ def run_job(job: Job) -> PeerRun:
     )
 
 
-def _trace_name(setting: Setting) -> str:
+def _trace_name(setting: PeerSetting) -> str:
     return setting.rates_file.name.removesuffix(".gz").removesuffix(".csv")
 
 
-def _row(job: Job, plant: MicroBatchPlant, decision_ms: Sequence[float]) -> Row:
+def _row(job: PeerJob, plant: MicroBatchPlant, decision_ms: Sequence[float]) -> Row:
     """Starting executors count, too."""
     figures = simulated_figures(plant.records, job.setting.step_s, job.setting.target_s)
     held = replace(figures, mean_executors=plant.executor_s / (figures.steps * job.setting.step_s))

@@ -16,7 +16,7 @@ NEAR = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class PeerVerdict:
     over_target: float
     best_peer: str
     best_peer_over_target: float
@@ -39,7 +39,7 @@ class Verdict:
         )
 
 
-def verdict(rows: Sequence[PeerRow]) -> Verdict | None:
+def verdict(rows: Sequence[PeerRow]) -> PeerVerdict | None:
     """Means over the seeds; None without foresight or without a peer."""
     names = dict.fromkeys(row.policy for row in rows)
     peers = [name for name in names if not name.startswith(OWN)]
@@ -50,7 +50,7 @@ def verdict(rows: Sequence[PeerRow]) -> Verdict | None:
     best = min(peers, key=lambda name: over[name])
     equals = [name for name in peers if over[name] <= over[OWN] + NEAR]
     cheapest = min(equals, key=lambda name: energy_j[name], default=None)
-    return Verdict(
+    return PeerVerdict(
         over_target=over[OWN],
         best_peer=best,
         best_peer_over_target=over[best],

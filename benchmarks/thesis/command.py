@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from benchmarks.thesis.comparison import Row
+    from benchmarks.thesis.comparison import ThesisRow
 
 
 def add_to(app: typer.Typer) -> None:
@@ -66,7 +66,7 @@ def thesis(
         write_json(Results("thesis", "simulation", rows), json_file)
 
 
-def _summary(rows: "Sequence[Row]") -> "Table":
+def _summary(rows: "Sequence[ThesisRow]") -> "Table":
     """For people; every figure is in the JSON."""
     from rich.table import Table
 

@@ -14,7 +14,7 @@ from runtime.cli.parameters import JsonFile, Overrides, writable
 if TYPE_CHECKING:
     from runtime.config import Config
     from runtime.tuning.jobs import Task
-    from runtime.tuning.outcome import Outcome
+    from runtime.tuning.outcome import TuningOutcome
     from runtime.tuning.runners import LocalRunner
     from runtime.tuning.spark_runner import SparkRunner
 
@@ -156,7 +156,7 @@ def tune(
     if check:
         count += 2 * len(check_pieces(task.trace.duration_s, end_s))
     state = TuningState(Path(state_file) if state_file else None, task.fingerprint)
-    unseen: list[Outcome] = []
+    unseen: list[TuningOutcome] = []
     with _runner(master, processes) as runner, progress_bar("tune", count) as finish:
         simulations = Simulations(task, runner, state, finish)
         tuning = tuned(simulations, end_s, plan, aim)

@@ -17,7 +17,7 @@ from benchmarks.peers.catalogue import (
     space_of,
 )
 from benchmarks.peers.comparison import PeerRow, compare
-from benchmarks.peers.setting import Setting
+from benchmarks.peers.setting import PeerSetting
 from benchmarks.peers.verdict import verdict
 from mpc.bounds import Bounds
 
@@ -33,7 +33,7 @@ def rates_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def measured(file: Path, *policies: str, seed: int = 1) -> dict[str, PeerRow]:
-    setting = Setting(file)
+    setting = PeerSetting(file)
     rows, comparison = compare(setting, policies, configured(setting, None, ()), seed=seed)
     assert [run.row.policy for run in comparison.runs] == list(policies)
     return {row.policy: row for row in rows}
@@ -65,7 +65,7 @@ def test_the_same_seed_gives_the_same_run_and_another_one_another(rates_file: Pa
 
 @pytest.mark.parametrize("name", ALL_POLICIES)
 def test_every_policy_is_built_for_the_cluster(name: str, rates_file: Path) -> None:
-    setting = Setting(rates_file)
+    setting = PeerSetting(rates_file)
     policy = make_policy(name, setting, configured(setting, None, ()), seed=1)
     plant = setting.plant(np.full(3, 5_000.0), seed=1)
     while plant.wait_for_step():
@@ -80,7 +80,7 @@ def test_unknown_policies_are_refused(name: str) -> None:
 
 
 def test_the_trigger_interval_is_told_and_the_user_has_the_last_word(rates_file: Path) -> None:
-    told = configured(Setting(rates_file), None, ["policies.spark-dra.batch_interval_s=7"])
+    told = configured(PeerSetting(rates_file), None, ["policies.spark-dra.batch_interval_s=7"])
     assert told.policies.spark_ratio.batch_interval_s == 2.0
     assert told.policies.spark_dra.batch_interval_s == 7.0
 
