@@ -13,11 +13,11 @@ def add_to(app: typer.Typer) -> None:
 
 
 def decentralised(
-    repeat: Annotated[int, typer.Option(min=1, max=1000, help="Random loads.")] = 10,
+    repeat: Annotated[int, typer.Option(min=1, max=1000, help="Number of random loads.")] = 10,
     schedules: Annotated[
-        int, typer.Option(min=1, max=1_000_000, help="Random schedules of every check.")
+        int, typer.Option(min=1, max=1_000_000, help="Number of random schedules per check.")
     ] = 1000,
-    seed: Annotated[int, typer.Option(min=0, help="Of loads, decisions and schedules.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of loads, decisions and schedules.")] = 0,
     traces: Annotated[
         bool, typer.Option("--traces", help="Print the shortest counter-examples.")
     ] = False,

@@ -127,11 +127,11 @@ def shortened(setting: PipelineSetting, run: ScheduleRun, sought: Breach) -> Sch
 
 
 def story(report: Report, sought: Breach) -> list[str]:
-    """The log up to the violation; what was sent is told when it arrives."""
-    told = []
+    """The log up to the violation; what was sent appears when it arrives."""
+    lines = []
     for line in report.log:
         if not line.startswith("sent: "):
-            told.append(line)
+            lines.append(line)
         if line.startswith(f"VIOLATION, {sought.value}"):
             break
-    return told
+    return lines

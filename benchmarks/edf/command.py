@@ -2,11 +2,11 @@
 al. 2018.
 """
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from benchmarks.parameters import DataFolder
 from runtime.cli.parameters import JsonFile
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def edf(
         typer.Option(metavar="A,B,...", help="Local policies whose rows are run."),
     ] = ",".join(LOCAL_POLICIES),
     hours: Annotated[
-        float, typer.Option(min=1, max=1000, help="Simulated hours a policy; the paper's are 12.")
+        float, typer.Option(min=1, max=1000, help="Simulated hours per policy; the paper has 12.")
     ] = 12.0,
     seed: Annotated[int, typer.Option(min=0, help="Seed of rides, services and choices.")] = 1,
     background_cores: Annotated[
@@ -49,16 +49,7 @@ def edf(
             "migrate replicas then. None in the paper's experiments.",
         ),
     ] = 0.0,
-    data: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            exists=True,
-            file_okay=False,
-            help="Folder with rates/nab_nyc_taxi.csv.gz. Without it: FORESIGHT_DATA, or "
-            "../shared/data beside a checkout, or generated taxi days.",
-        ),
-    ] = None,
+    data: DataFolder = None,
     json_file: JsonFile = None,
 ) -> None:
     """Threshold, Q-learning and model-based operator managers, with and without token bucket.

@@ -122,10 +122,10 @@ class QueryPlant:
         services = factors[(queue.keys * len(nodes)).astype(np.int64)]
         services *= self._generator.standard_exponential(len(queue))
         finish_s, busy_s = _serve(queue.arrivals_s, queue.keys, services, self._free_s[name], end_s)
-        begun = np.isfinite(finish_s)
-        self._queues[name] = queue.taken(~begun)
-        served = queue.taken(begun)
-        leaving_s = finish_s[begun]
+        started = np.isfinite(finish_s)
+        self._queues[name] = queue.taken(~started)
+        served = queue.taken(started)
+        leaving_s = finish_s[started]
         responses_s = leaving_s - served.arrivals_s
         sample = OperatorSample(
             replicas=len(nodes),

@@ -46,7 +46,7 @@ def edf_table(
     begin: Callable[[str], None],
     choices: Sequence[EdfChoice],
 ) -> EdfTable:
-    """`begin` is told each experiment as it begins."""
+    """`begin` gets each experiment as it begins."""
     rates = taxi_rates(data, np.random.default_rng(seed))
     rows = []
     for choice in choices:

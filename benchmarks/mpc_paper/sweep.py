@@ -35,7 +35,7 @@ class ComparisonRequest:
 
 
 def compare(
-    request: ComparisonRequest, processes: int, on_done: Callable[[], None] | None = None
+    request: ComparisonRequest, processes: int | None, on_done: Callable[[], None] | None = None
 ) -> Comparison:
     check_policies(request.policies)
     scenario = build(request.scenario)

@@ -61,12 +61,12 @@ def compare(
     *,
     repeat: int = 1,
     seed: int = 1,
-    processes: int = 1,
+    processes: int | None = 1,
     on_done: Callable[[], None] | None = None,
 ) -> tuple[list[PeerRow], Comparison]:
     """Every policy with every seed, in this order; `on_done` is called as each finishes."""
     check_policies(policies)
-    source = load(setting).source  # a bad file is told before any process starts
+    source = load(setting).source  # a bad file is refused before any process starts
     jobs = [
         PeerJob(setting, policy, seed + repetition, config)
         for policy in policies
@@ -116,9 +116,11 @@ def _trace_name(setting: PeerSetting) -> str:
 def _row(job: PeerJob, plant: MicroBatchPlant, decision_ms: Sequence[float]) -> Row:
     """Starting executors count, too."""
     figures = simulated_figures(plant.records, job.setting.step_s, job.setting.target_s)
-    held = replace(figures, mean_executors=plant.executor_s / (figures.steps * job.setting.step_s))
+    with_starting = replace(
+        figures, mean_executors=plant.executor_s / (figures.steps * job.setting.step_s)
+    )
     rows = sum(batch.rows.rows for batch in plant.finished)
     p95_s, p99_s = latency_quantiles_s(plant.finished, [0.95, 0.99])
     mean_s = sum(batch.latency_sum_s for batch in plant.finished) / rows
     latencies_s = LatencyFigures(mean_s, float(p95_s), float(p99_s))
-    return Row.of(job.policy, job.seed, held, latencies_s, decision_ms)
+    return Row.of(job.policy, job.seed, with_starting, latencies_s, decision_ms)

@@ -25,7 +25,8 @@ class PeerVerdict:
     energy_saved: float | None
     """Against that one; negative when foresight takes more."""
 
-    def told(self) -> str:
+    @property
+    def sentence(self) -> str:
         first = (
             f"foresight was over target in {self.over_target:.2%} of the steps, the best peer "
             f"({self.best_peer}) in {self.best_peer_over_target:.2%}"

@@ -42,7 +42,7 @@ class ThesisRow:
 def compare(
     names: Sequence[str], runs: int, seed: int, begin: Callable[[str], None]
 ) -> list[ThesisRow]:
-    """Every case on both workloads; `begin` is told what is being worked on."""
+    """Every case on both workloads; `begin` gets what is being worked on."""
     workloads = [make_workload(name) for name in WORKLOADS]
     rows = []
     for name in names:

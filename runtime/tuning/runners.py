@@ -16,7 +16,7 @@ class Runner(Protocol):
 class LocalRunner:
     """Worker processes that live as long as the tuning; with one, none at all."""
 
-    def __init__(self, processes: int) -> None:
+    def __init__(self, processes: int | None) -> None:
         self._pool = WorkerPool(processes)
 
     def run(self, jobs: Sequence[TuningJob]) -> Iterator[tuple[int, TuningOutcome]]:

@@ -97,12 +97,12 @@ def test_the_verdict_compares_with_the_best_and_with_equals() -> None:
         row("ds2", 0.2, 50.0),
         row("peak", 0.001, 120.0),
     ]
-    told = verdict(rows)
-    assert told is not None
-    assert (told.best_peer, told.best_peer_over_target) == ("peak", 0.001)
-    assert told.cheapest_equal == "hpa"
-    assert told.energy_saved == pytest.approx(0.2)
-    assert "20.0% less energy than hpa" in told.told()
+    found = verdict(rows)
+    assert found is not None
+    assert (found.best_peer, found.best_peer_over_target) == ("peak", 0.001)
+    assert found.cheapest_equal == "hpa"
+    assert found.energy_saved == pytest.approx(0.2)
+    assert "20.0% less energy than hpa" in found.sentence
 
 
 def test_no_verdict_without_foresight_or_a_peer() -> None:
