@@ -19,7 +19,7 @@ from runtime.config import Config
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class PaperJob:
     """What one worker process does; picklable."""
 
     request: ScenarioRequest
@@ -30,7 +30,7 @@ class Job:
     """The name in the results: the policy's, or one that also tells its parameters."""
 
 
-def run_job(job: Job) -> Run:
+def run_job(job: PaperJob) -> Run:
     """Measured by the SASO properties (De Matteis and Mencagli 2016, section 2.1)."""
     scenario = _scenario(job.request)
     trace = _trace(job.request, job.seed)

@@ -87,7 +87,7 @@ class _Window:
 
 
 def dvfs_rows(begin: Callable[[str], None]) -> list[DvfsRow]:
-    """Every backend, in well under a minute; `begin` is told the name of each row as it starts."""
+    """Every backend, in well under a minute; `begin` gets the name of each row as it starts."""
     rows = []
     for backend in BACKENDS:
         for processes, khz in CASES:

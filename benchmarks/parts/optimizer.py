@@ -43,7 +43,7 @@ class OptimizerRow:
 
 
 def optimizer_rows(progress: Callable[[str], None] | None = None) -> list[OptimizerRow]:
-    """All rows, in about a minute; `progress` is told the name of each before it starts."""
+    """All rows, in about a minute; `progress` gets the name of each before it starts."""
     warm_up()
     rows = []
     for executors, frequencies, horizon, names in _cases():

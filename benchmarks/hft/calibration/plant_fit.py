@@ -30,7 +30,7 @@ class Calibration:
 
 
 @dataclass(frozen=True, slots=True)
-class Prediction:
+class PlantPrediction:
     """One quantity of the second run, as measured and as simulated."""
 
     quantity: str
@@ -107,7 +107,7 @@ def predictions(
     arrivals_per_s: FloatArray,
     step_s: float,
     seed: int,
-) -> tuple[Prediction, Prediction]:
+) -> tuple[PlantPrediction, PlantPrediction]:
     """Mean batch duration and mean latency of a run, as it was and as the plant has it."""
     plant = simulated(
         traits,
@@ -120,12 +120,12 @@ def predictions(
     finished = plant.finished
     rows = sum(batch.rows.rows for batch in finished)
     return (
-        Prediction(
+        PlantPrediction(
             "batch duration",
             float(np.mean(measured_s)),
             float(np.mean([batch.finished_s - batch.started_s for batch in finished])),
         ),
-        Prediction(
+        PlantPrediction(
             "latency",
             run.row.latency_mean_s,
             sum(batch.latency_sum_s for batch in finished) / rows,

@@ -18,7 +18,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from benchmarks.hft.pipeline.placement import Placement
 from benchmarks.hft.pipeline.query import PipelineOptions, build_query
-from benchmarks.hft.pipeline.reference import Expected, reference
+from benchmarks.hft.pipeline.reference import ExpectedPrediction, reference
 from benchmarks.hft.pipeline.sink import read_results
 from benchmarks.hft.pipeline.stages import RESULT_SCHEMA
 from benchmarks.hft.pipeline.windows import WindowOptions
@@ -139,7 +139,7 @@ def one_executor_afterwards(spark: SparkSession) -> Iterator[Scheduler]:
         scheduler.kill([executor.executor_id for executor in scheduler.executors()[1:]])
 
 
-def assert_equal(results: pa.Table, expected: tuple[Expected, ...]) -> None:
+def assert_equal(results: pa.Table, expected: tuple[ExpectedPrediction, ...]) -> None:
     found = {(row["symbol"], row["end_seq"]): row for row in results.to_pylist()}
     assert len(found) == results.num_rows, "a window is there twice"
     assert found.keys() == {(window.symbol, window.end_seq) for window in expected}
