@@ -14,13 +14,21 @@ for part in (scenarios, thesis, edf, mdp, decentralised, peers, hft, overhead, r
 
 
 @bench_app.command()
-def optimizer(json_file: JsonFile = None) -> None:
+def optimizer(
+    seconds: Annotated[
+        float,
+        typer.Option(
+            min=0, max=600, help="Time for each row of the table; at least 5 problems are solved."
+        ),
+    ] = 1.5,
+    json_file: JsonFile = None,
+) -> None:
     """Time and nodes of the horizon search, against the size of the space it searches."""
     from benchmarks.optimizer_bench import optimizer_rows
     from runtime.cli.output import Results, activity, show
 
     with activity("optimizer") as begin:
-        rows = optimizer_rows(begin)
+        rows = optimizer_rows(seconds, begin)
     show(Results("optimizer", "measured", rows), json_file)
 
 
@@ -87,13 +95,19 @@ def power(
 
 
 @bench_app.command()
-def dvfs(json_file: JsonFile = None) -> None:
+def dvfs(
+    rounds: Annotated[
+        int,
+        typer.Option(min=1, max=1000, help="How often each pair of frequencies is compared."),
+    ] = 4,
+    json_file: JsonFile = None,
+) -> None:
     """How closely real processes follow the frequency of an emulated host, and its energy."""
     from benchmarks.dvfs_bench import dvfs_rows
     from runtime.cli.output import Results, activity, show
 
     with activity("dvfs") as begin:
-        rows = dvfs_rows(begin)
+        rows = dvfs_rows(rounds, begin)
     show(Results("dvfs", "emulated", rows), json_file)
 
 
