@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from benchmarks.report.statistics import PolicyRuns, by_policy
-from benchmarks.report.text import count, duration, percent, watts
 from benchmarks.results import Comparison, CurvePoint, Limit
+from runtime.report.text import count, duration, percent, watts
 
 OWN = "foresight"
 BOUND = "oracle"

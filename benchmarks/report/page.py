@@ -4,7 +4,7 @@ same comparison gives the same bytes."""
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.published import compare
+from benchmarks.mpc_paper.published import compare
 from benchmarks.report.findings import (
     curve_distance,
     curve_verdict,
@@ -12,15 +12,15 @@ from benchmarks.report.findings import (
     rivalries,
     summary,
 )
-from benchmarks.report.frame import Frame
-from benchmarks.report.markup import Markup, element
-from benchmarks.report.sheet import SCRIPT, page_css
 from benchmarks.report.statistics import PolicyRuns, by_policy
 from benchmarks.report.tables import published_table, rivalry_table, saso_table
-from benchmarks.report.text import duration, plural
 from benchmarks.report.timeline import drawn_policies, timeline
 from benchmarks.report.tradeoff import tradeoff_svg
 from benchmarks.results import Comparison
+from runtime.report.frame import Frame
+from runtime.report.markup import Markup, element
+from runtime.report.sheet import SCRIPT, page_css
+from runtime.report.text import duration, plural
 
 
 def write_report(comparison: Comparison, path: Path) -> None:

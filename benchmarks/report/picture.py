@@ -3,15 +3,15 @@ violations against power, and beside it how the load and the power went over tim
 
 from pathlib import Path
 
-from benchmarks.report.frame import Frame, drawing, text
-from benchmarks.report.markup import Markup, element
-from benchmarks.report.panel import panel_svg
 from benchmarks.report.statistics import by_policy
-from benchmarks.report.style import LIGHT, chart_css, distinct_colours
-from benchmarks.report.text import duration, plural
 from benchmarks.report.timeline import drawn_policies, panels
 from benchmarks.report.tradeoff import tradeoff_svg
 from benchmarks.results import Comparison
+from runtime.report.frame import Frame, drawing, text
+from runtime.report.markup import Markup, element
+from runtime.report.panel import panel_svg
+from runtime.report.style import LIGHT, chart_css, distinct_colours
+from runtime.report.text import duration, plural
 
 WHOLE = Frame(1000, 560, 0, 0, 0, 0)
 CURVE = Frame(570, 472, left=40, right=16, top=36, bottom=46)

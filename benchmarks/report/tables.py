@@ -3,13 +3,13 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from benchmarks.published import Figure
+from benchmarks.mpc_paper.published import Figure
 from benchmarks.report.findings import OWN, Rivalry
-from benchmarks.report.markup import Markup, element, join
 from benchmarks.report.statistics import Estimate, PolicyRuns
-from benchmarks.report.style import family_colour
-from benchmarks.report.text import MISSING, NBSP, count, fixed, latency_unit, signed, significant
 from benchmarks.results import Row
+from runtime.report.markup import Markup, element, join
+from runtime.report.style import family_colour
+from runtime.report.text import MISSING, NBSP, count, fixed, latency_unit, signed, significant
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,27 +1,22 @@
 """The first repetition step by step: what arrived, what each policy did, and what came of it."""
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import replace
 from statistics import fmean
 
 from benchmarks.report.findings import OWN
-from benchmarks.report.frame import Frame
-from benchmarks.report.markup import Markup, element, join
-from benchmarks.report.panel import Line, Panel, Strip, panel_svg, strips_svg
 from benchmarks.report.statistics import PolicyRuns
-from benchmarks.report.style import distinct_colours
-from benchmarks.report.text import duration, latency_unit, percent
 from benchmarks.results import Comparison, Series
+from runtime.report.figures import NARROW, WIDE, figure, read_out
+from runtime.report.frame import Frame
+from runtime.report.markup import Markup, element, join
+from runtime.report.panel import Line, Panel, Strip, strips_svg
+from runtime.report.style import distinct_colours
+from runtime.report.text import duration, latency_unit, percent
 
 MAIN_POLICIES = (OWN, "lat-power-h2", "lat-node-h2", "peak")
 MOST_LINES = 4
-READ_OUT_POINTS = 1_000
-"""Values a line keeps for reading out under the pointer; longer runs are read every few steps."""
-
-WIDE = Frame(1000, 230, left=52, right=136, top=14, bottom=44)
-NARROW = Frame(380, 220, left=40, right=30, top=14, bottom=44)
 
 
 def drawn_policies(policies: dict[str, PolicyRuns]) -> list[PolicyRuns]:
@@ -186,22 +181,6 @@ def _forecast_quality(policies: Sequence[PolicyRuns]) -> str:
     return words
 
 
-def figure(panel: Panel, step_s: float, remark: str) -> Markup:
-    return element(
-        "figure",
-        element(
-            "figcaption",
-            element("strong", panel.title),
-            join([" ", element("span", f"{panel.unit}, {panel.made}", class_="unit"), " "]),
-            element("output", class_="read-out"),
-            *([element("span", remark, class_="remark")] if remark else []),
-        ),
-        element("div", panel_svg(panel, step_s, WIDE), class_="wide"),
-        element("div", panel_svg(panel, step_s, NARROW), class_="narrow"),
-        data_panel=panel.key,
-    )
-
-
 def _violations(
     comparison: Comparison, policies: Sequence[PolicyRuns], colours: dict[str, str]
 ) -> Markup:
@@ -245,29 +224,3 @@ def violating_steps(series: Series, threshold_s: float) -> tuple[int, ...]:
         )
         if (arrivals_per_s > 0 if latency_s is None else latency_s > threshold_s)
     )
-
-
-def read_out(shown: Sequence[Panel], step_s: float) -> Markup:
-    steps = max(len(line.values) for panel in shown for line in panel.lines)
-    stride = max(1, math.ceil(steps / READ_OUT_POINTS))
-    document = {
-        "steps": steps,
-        "step_s": step_s,
-        "stride": stride,
-        "panels": {
-            panel.key: [
-                {"name": line.label, "values": [_short(v) for v in line.values[::stride]]}
-                for line in panel.lines
-            ]
-            for panel in shown
-        },
-    }
-    text = json.dumps(document, separators=(",", ":"), allow_nan=False)
-    # Inside a script element neither HTML nor XML may see a tag or an entity.
-    for character in "<>&":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return Markup(text)
-
-
-def _short(value: float | None) -> float | None:
-    return None if value is None or not math.isfinite(value) else float(f"{value:.4g}")

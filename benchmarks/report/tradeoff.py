@@ -4,16 +4,16 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from benchmarks.report import scales
 from benchmarks.report.findings import BOUND, OWN, bound_power_w
-from benchmarks.report.frame import Frame, drawing, text, text_width, x_axis, y_axis
-from benchmarks.report.markup import Markup, element, join
-from benchmarks.report.placement import Anchor, Box, nearest_edge, path_boxes, place_labels
-from benchmarks.report.scales import Scale
 from benchmarks.report.statistics import PolicyRuns, by_policy
-from benchmarks.report.style import family_colour
-from benchmarks.report.text import count, fixed
 from benchmarks.results import Comparison, CurvePoint
+from runtime.report import scales
+from runtime.report.frame import Frame, drawing, text, text_width, x_axis, y_axis
+from runtime.report.markup import Markup, element, join
+from runtime.report.placement import Anchor, Box, nearest_edge, path_boxes, place_labels
+from runtime.report.scales import Scale
+from runtime.report.style import family_colour
+from runtime.report.text import count, fixed
 
 Pixel = tuple[float, float]
 

@@ -4,15 +4,15 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import TypeVar
 
-from benchmarks.report.markup import Markup, element, join
-from benchmarks.report.panel import Line, Panel
-from benchmarks.report.text import latency_unit
-from benchmarks.report.timeline import figure, read_out
 from forecasting.sparse import bridged, where_they_belong
 from mpc.values import Configuration
 from runtime.control.journal import StepRecord
 from runtime.insight.journals import RecordedRun
 from runtime.insight.summary import powers, step_of, target_of
+from runtime.report.figures import figure, read_out
+from runtime.report.markup import Markup, element, join
+from runtime.report.panel import Line, Panel
+from runtime.report.text import latency_unit
 
 Value = TypeVar("Value")
 Values = tuple[float | None, ...]

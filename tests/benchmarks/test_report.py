@@ -16,15 +16,15 @@ from benchmarks.report.findings import (
     rivalries,
     summary,
 )
-from benchmarks.report.frame import Frame
 from benchmarks.report.page import render_report
 from benchmarks.report.picture import render_svg
 from benchmarks.report.statistics import by_policy, estimate
-from benchmarks.report.style import distinct_colours
-from benchmarks.report.text import MISSING
 from benchmarks.report.timeline import drawn_policies, violating_steps
 from benchmarks.report.tradeoff import tradeoff_svg
 from benchmarks.results import Comparison, CurvePoint, Limit, Series
+from runtime.report.frame import Frame
+from runtime.report.style import distinct_colours
+from runtime.report.text import MISSING
 from tests.benchmarks.comparisons import (
     SERIES,
     STEPS,
