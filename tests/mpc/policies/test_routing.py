@@ -7,7 +7,6 @@ import numpy as np
 from mpc.policies.routing import SteadyRouting
 from mpc.values import Configuration, Measurement
 
-
 RUNNING = Configuration(2, 2_000_000)
 SILENT = Measurement(step=1, time_s=1.0, requested=RUNNING, observed=RUNNING)
 
