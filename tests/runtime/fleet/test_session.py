@@ -315,7 +315,7 @@ def test_a_host_that_somebody_else_changed_is_told_and_left_alone(bench: Bench) 
         bench.step()
     assert bench.kinds == [EventKind.HOST_DRIFTED]
     assert bench.events[0].detail.startswith("a: somebody else changed policy1")
-    assert bench.state.problem == bench.events[0].detail
+    assert f"a: {bench.state.problem}" == bench.events[0].detail
     assert bench.state.effective_khz == (1_600_000 + 1_700_000) / 2
     bench.step(Wanted(1_400_000, busy=True))
     assert bench.state.effective_khz == (1_400_000 + 1_700_000) / 2
