@@ -161,7 +161,7 @@ class Agent:
             epoch = self._ledger.next_epoch()
             lease = self._leases.grant(caller.name, epoch, request.period_ms, now_s)
             self._audit.event("lease_granted", caller=caller.name, epoch=epoch)
-            return LeaseGranted(epoch, lease.holder, lease.remaining_ms(now_s))
+            return LeaseGranted(epoch, lease.holder)
 
     def renew(self, caller: Caller, request: RenewRequest) -> Renewed:
         with self._command(caller, "renew") as now_s:
@@ -212,7 +212,7 @@ class Agent:
             may_move_minimum=self._rules.may_move_minimum,
             meter=None if meter is None else meter.name,
             energy_source=None if meter is None else meter.source,
-            meter_reason=self._meter_reason if meter is None else None,
+            meter_reason=self._meter_reason,
         )
 
     def energy(self) -> EnergyReport:

@@ -94,7 +94,7 @@ class StandIn:
 
     def lease(self, caller: Caller, request: LeaseRequest) -> LeaseGranted:
         self._take("lease", caller, request)
-        return LeaseGranted(7, caller.name, 3 * request.period_ms)
+        return LeaseGranted(7, caller.name)
 
     def renew(self, caller: Caller, request: RenewRequest) -> Renewed:
         self._take("renew", caller, request)
