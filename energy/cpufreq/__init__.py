@@ -10,15 +10,15 @@ from energy.cpufreq.originals import (
     restore,
     save_original,
 )
-from energy.cpufreq.policy import CpuPolicy, LimitOutcome, LimitRequest, Limits
+from energy.cpufreq.policy import CpuPolicy, FrequencyLimits, LimitOutcome, LimitRequest
 from energy.cpufreq.throttling import Throttling, throttled_khz
 from energy.cpufreq.userspace import apply_speeds
 
 __all__ = [
     "CpuPolicy",
+    "FrequencyLimits",
     "LimitOutcome",
     "LimitRequest",
-    "Limits",
     "Original",
     "RestoreOutcome",
     "Throttling",

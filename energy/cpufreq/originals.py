@@ -17,7 +17,7 @@ from energy.cpufreq.limits import PAUSES_S, Wait, read_limits
 from energy.cpufreq.policy import (
     Attribute,
     CpuPolicy,
-    Limits,
+    FrequencyLimits,
     expected_max_khz,
     expected_min_khz,
     expected_speed_khz,
@@ -160,7 +160,7 @@ def _explained(
 
 
 def _explained_limits(
-    policy: CpuPolicy, limits: Limits, written: Written, throttling: Throttling
+    policy: CpuPolicy, limits: FrequencyLimits, written: Written, throttling: Throttling
 ) -> dict[Attribute, bool]:
     ours: dict[Attribute, bool] = {}
     if written.max_khz:
@@ -221,7 +221,7 @@ class _Restoring:
                 self._left_alone.append(attribute)
         self._confirm([attribute for attribute in self._restored if attribute in _LIMITS])
 
-    def _look(self) -> tuple[Limits, dict[Attribute, bool]]:
+    def _look(self) -> tuple[FrequencyLimits, dict[Attribute, bool]]:
         both = Written(
             max_khz=(*self._written.max_khz, self._max_khz) if self._written.max_khz else (),
             min_khz=(*self._written.min_khz, self._original.min_khz)
@@ -251,7 +251,7 @@ class _Restoring:
             self._wait(pause_s)
         raise ValueIgnored(policy_path(self._policy.name, stuck[0]))
 
-    def _is_stuck(self, attribute: Attribute, limits: Limits) -> bool:
+    def _is_stuck(self, attribute: Attribute, limits: FrequencyLimits) -> bool:
         policy = self._policy
         if attribute == "scaling_min_freq":
             return _explains_min(policy, limits, self._written.min_khz) and not _explains_min(
@@ -299,7 +299,7 @@ class _Restoring:
 
 def _explains_max(
     policy: CpuPolicy,
-    limits: Limits,
+    limits: FrequencyLimits,
     written_khz: Sequence[int],
     throttling: Throttling,
 ) -> bool:
@@ -311,7 +311,7 @@ def _explains_max(
     )
 
 
-def _explains_min(policy: CpuPolicy, limits: Limits, written_khz: Sequence[int]) -> bool:
+def _explains_min(policy: CpuPolicy, limits: FrequencyLimits, written_khz: Sequence[int]) -> bool:
     # A lower limit above the upper one reads as the upper one, whoever lowered that.
     return any(
         expected_min_khz(policy, khz, limits.max_khz) == limits.min_khz for khz in written_khz
@@ -319,7 +319,7 @@ def _explains_min(policy: CpuPolicy, limits: Limits, written_khz: Sequence[int])
 
 
 def _explains_speed(
-    policy: CpuPolicy, limits: Limits, speed_khz: int | None, written_khz: Sequence[int]
+    policy: CpuPolicy, limits: FrequencyLimits, speed_khz: int | None, written_khz: Sequence[int]
 ) -> bool:
     return speed_khz is not None and any(
         expected_speed_khz(policy, khz, limits.min_khz, limits.max_khz) == speed_khz

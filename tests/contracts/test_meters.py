@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from energy.emulation.description import HostDescription
-from energy.meters.contract import Meter, PowerSource, Reading
+from energy.meters.contract import EnergyReading, Meter, PowerSource
 from energy.meters.modelled import ModelledMeter
 from energy.meters.powercap import PowercapMeter
 from energy.meters.pyrapl import PyraplMeter
@@ -116,7 +116,7 @@ def bench_of(name: str) -> Iterator[Bench]:
         yield BENCHES[name](Path(root))
 
 
-def total_uj(reading: Reading) -> int:
+def total_uj(reading: EnergyReading) -> int:
     assert reading.total_uj is not None
     return reading.total_uj
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from energy.emulation.dvfs.contract import Backend, check_share
-from energy.emulation.dvfs.guard import Guard
+from energy.emulation.dvfs.guard import GuardianLink
 from energy.emulation.dvfs.ledger import stops_message, unstops_message
 from energy.errors import ThrottleUnavailable, attribute_fault
 from energy.processes import NS_PER_S, Process, cpu_ns, find_process
@@ -103,7 +103,7 @@ class DutyCycle:
             os.close(os.pidfd_open(os.getpid()))
         except OSError as error:
             raise ThrottleUnavailable(f"duty-cycle: no pidfd_open ({error.strerror})") from error
-        self._guard = Guard()
+        self._guard = GuardianLink()
         self._families: dict[str, _Family] = {}
         self._changed = threading.Condition(threading.RLock())
         self._closing = False

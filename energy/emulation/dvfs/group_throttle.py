@@ -18,7 +18,7 @@ from energy.emulation.dvfs.cgroup import (
     pids_in,
 )
 from energy.emulation.dvfs.contract import Backend, check_share
-from energy.emulation.dvfs.guard import Guard
+from energy.emulation.dvfs.guard import GuardianLink
 from energy.emulation.dvfs.ledger import Message, group_message, ungroup_message
 from energy.errors import HostError, ThrottleUnavailable, attribute_fault
 from energy.processes import Process, find_process
@@ -81,7 +81,7 @@ class GroupThrottle:
         self._hierarchy = hierarchy
         self._parent = parent
         self._write_quota = write_quota
-        self._guard = Guard()
+        self._guard = GuardianLink()
         self._families: dict[str, _Family] = {}
         self._made = 0
         self._sweep()

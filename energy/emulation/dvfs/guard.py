@@ -7,14 +7,14 @@ import sys
 import threading
 from pathlib import Path
 
-from energy.emulation.dvfs.ledger import Ledger, Message
+from energy.emulation.dvfs.ledger import Message, ThrottleLedger
 from energy.processes import find_process
 
 _PACKAGES = str(Path(__file__).parents[3])
 _CLOSING_S = 30.0
 
 
-class Guard:
+class GuardianLink:
     """Tells a guardian process what is held; the guardian starts with the first message.
 
     A message is in the pipe when `tell` returns, and the pipe outlives its writer: there is
@@ -22,7 +22,7 @@ class Guard:
     """
 
     def __init__(self) -> None:
-        self._ledger = Ledger()
+        self._ledger = ThrottleLedger()
         self._guardian: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
 

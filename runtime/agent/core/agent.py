@@ -10,11 +10,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from energy.errors import HostError
-from energy.meters.contract import Meter, Reading
+from energy.meters.contract import EnergyReading, Meter
 from energy.tree import Tree
 from runtime.agent.core.audit import AuditLog, Detail
 from runtime.agent.core.frequency import FrequencyKeeper
-from runtime.agent.core.journal import Journal
+from runtime.agent.core.journal import OriginalsJournal
 from runtime.agent.core.lease import LeaseKeeper
 from runtime.agent.core.ledger import Ledger
 from runtime.agent.core.state import (
@@ -42,7 +42,7 @@ from runtime.agent.wire.messages import (
     Status,
 )
 from runtime.agent.wire.refusals import Refused, refusal_of
-from runtime.clock import Clock
+from runtime.clock import HostClock
 
 _POLL_S = 0.5
 """A tick that comes early does not poll the meter again."""
@@ -79,9 +79,9 @@ class Agent:
         rules: FrequencyRules,
         meter: Meter | None,
         meter_reason: str | None,
-        journal: Journal,
+        journal: OriginalsJournal,
         audit: AuditLog,
-        clock: Clock,
+        clock: HostClock,
         executors: Callable[[], Sequence[Executor]],
     ) -> None:
         self._identity = identity
@@ -96,7 +96,7 @@ class Agent:
         self._frequency = FrequencyKeeper(tree, rules, self._ledger, audit)
         self._started_s = clock.boot_s()
         self._refreshed_s = self._started_s
-        self._reading: Reading | None = None
+        self._reading: EnergyReading | None = None
         self._stopping = False
         self._host_problem: str | None = None
         self._meter_problem: str | None = None

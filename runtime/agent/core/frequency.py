@@ -9,18 +9,18 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from energy.cpufreq.actuation import Actuator
+from energy.cpufreq.actuation import FrequencyActuator
 from energy.cpufreq.attributes import read_khz
 from energy.cpufreq.discover import discover, read_policy
 from energy.cpufreq.limits import expected_max_khz
 from energy.cpufreq.originals import Written, is_ours
-from energy.cpufreq.policy import CpuPolicy, LimitOutcome, LimitRequest, Limits
+from energy.cpufreq.policy import CpuPolicy, FrequencyLimits, LimitOutcome, LimitRequest
 from energy.cpufreq.throttling import Throttling
 from energy.errors import FrequencyDenied, HostError, PolicyInactive
 from energy.tree import Tree
 from runtime.agent.core.audit import AuditLog
-from runtime.agent.core.journal import Entry
-from runtime.agent.core.ledger import Held, Ledger
+from runtime.agent.core.journal import OriginalsEntry
+from runtime.agent.core.ledger import ChangedPolicy, Ledger
 from runtime.agent.core.restore import by_name, restore_policies
 from runtime.agent.core.state import JournalUnavailable
 from runtime.agent.core.targets import choose_targets, drifted_refusal
@@ -48,7 +48,9 @@ class FrequencyKeeper:
     def __init__(self, tree: Tree, rules: FrequencyRules, ledger: Ledger, audit: AuditLog) -> None:
         self._tree = tree
         self._min_dwell_s = rules.min_dwell_ms / 1000
-        self._actuator = Actuator(tree, rules.actuation, rules.floor_khz, rules.may_move_minimum)
+        self._actuator = FrequencyActuator(
+            tree, rules.actuation, rules.floor_khz, rules.may_move_minimum
+        )
         self._ledger = ledger
         self._audit = audit
         self._changed_s: float | None = None
@@ -99,7 +101,7 @@ class FrequencyKeeper:
             self._changed_s = now_s
             for name, entry in entries.items():
                 # Whatever happens now, it has to be restored until the outcome is known.
-                self._ledger.held[name] = Held(entry, None, None)
+                self._ledger.held[name] = ChangedPolicy(entry, None, None)
             try:
                 outcomes = self._actuator.apply(self.policies, change.requests, previous)
             except HostError:
@@ -164,7 +166,7 @@ class FrequencyKeeper:
                 with suppress(HostError):
                     self.policies[name] = read_policy(self._tree, name)
 
-    def _compare(self, policy: CpuPolicy, throttling: Throttling) -> Held | None:
+    def _compare(self, policy: CpuPolicy, throttling: Throttling) -> ChangedPolicy | None:
         """What is held of the policy after a look at it; None: it is not, or not any more."""
         held = self._ledger.held.get(policy.name)
         if held is None or held.drifted:
@@ -218,31 +220,31 @@ class FrequencyKeeper:
                 allowed=f"one change in {round(self._min_dwell_s * 1000)} ms",
             )
 
-    def _intended(self, wanted: LimitRequest) -> Entry:
+    def _intended(self, wanted: LimitRequest) -> OriginalsEntry:
         """The journal entry that covers the policy before, during and after the change."""
         policy = self.policies[wanted.policy]
         written = self._actuator.writes_of(policy, wanted)
         held = self._ledger.held.get(wanted.policy)
         if held is None:
-            return Entry(self._actuator.save_original(policy), written)
+            return OriginalsEntry(self._actuator.save_original(policy), written)
         # Never a new original over a journaled one: that would be our own value.
-        return Entry(held.entry.original, _both(held.entry.written, written))
+        return OriginalsEntry(held.entry.original, _both(held.entry.written, written))
 
     def _hold(
         self,
         requests: Sequence[LimitRequest],
         outcomes: Sequence[LimitOutcome],
-        entries: Mapping[str, Entry],
+        entries: Mapping[str, OriginalsEntry],
     ) -> None:
-        surprises: dict[str, Entry] = {}
+        surprises: dict[str, OriginalsEntry] = {}
         throttling = Throttling(self._tree)
         for wanted, outcome in zip(requests, outcomes, strict=True):
             policy = self.policies[wanted.policy]
             entry = entries[wanted.policy]
             newest = self._actuator.writes_of(policy, wanted)
-            exact = Entry(entry.original, _newest(entry.written, newest))
-            seen = Limits(outcome.effective_min_khz, outcome.effective_khz)
-            self._ledger.held[wanted.policy] = Held(exact, wanted, seen)
+            exact = OriginalsEntry(entry.original, _newest(entry.written, newest))
+            seen = FrequencyLimits(outcome.effective_min_khz, outcome.effective_khz)
+            self._ledger.held[wanted.policy] = ChangedPolicy(exact, wanted, seen)
             if outcome.effective_khz < expected_max_khz(policy, wanted.max_khz) and not all(
                 is_ours(self._tree, policy, exact.original, exact.written, throttling).values()
             ):
@@ -250,14 +252,16 @@ class FrequencyKeeper:
                 came_of_it = self._actuator.writes_of(
                     policy, LimitRequest(policy.name, outcome.effective_khz)
                 )
-                surprises[wanted.policy] = Entry(exact.original, _both(exact.written, came_of_it))
+                surprises[wanted.policy] = OriginalsEntry(
+                    exact.original, _both(exact.written, came_of_it)
+                )
         if surprises:
             for name, entry in surprises.items():
                 self._ledger.held[name] = replace(self._ledger.held[name], entry=entry)
             with suppress(JournalUnavailable):  # it is done; the ledger tells of the problem
                 self._ledger.cover(surprises)
 
-    def _keep_what_is_as_before(self, before: Mapping[str, Held | None]) -> None:
+    def _keep_what_is_as_before(self, before: Mapping[str, ChangedPolicy | None]) -> None:
         """After a failed change that was undone; what was not undone is restored with a tick."""
         for name, held in before.items():
             try:
@@ -269,7 +273,7 @@ class FrequencyKeeper:
                 self._ledger.held[name] = replace(held, entry=entry)
 
 
-def _unchanged(wanted: LimitRequest, seen: Limits) -> LimitOutcome:
+def _unchanged(wanted: LimitRequest, seen: FrequencyLimits) -> LimitOutcome:
     clamped = seen.max_khz != wanted.max_khz
     return LimitOutcome(wanted.policy, wanted.max_khz, seen.max_khz, clamped, seen.min_khz)
 

@@ -8,19 +8,19 @@ exactly. Only `save` and `settle` touch the disk.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from energy.cpufreq.policy import LimitRequest, Limits
-from runtime.agent.core.journal import Entry, Journal, Recorded
+from energy.cpufreq.policy import FrequencyLimits, LimitRequest
+from runtime.agent.core.journal import OriginalsEntry, OriginalsJournal, RecordedOriginals
 from runtime.agent.core.state import JournalUnavailable
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class ChangedPolicy:
     """One policy that is not as the agent found it."""
 
-    entry: Entry
+    entry: OriginalsEntry
     request: LimitRequest | None
     """What the lease asked for; None: the lease is over and it still has to be restored."""
-    seen: Limits | None
+    seen: FrequencyLimits | None
     """The last read-back (its upper value is the speed under userspace); None: unknown."""
     drifted: bool = False
     problem: str | None = None
@@ -30,16 +30,16 @@ class Held:
 class Ledger:
     """The held policies and the last epoch."""
 
-    def __init__(self, journal: Journal) -> None:
+    def __init__(self, journal: OriginalsJournal) -> None:
         self._journal = journal
-        self.held: dict[str, Held] = {}
+        self.held: dict[str, ChangedPolicy] = {}
         self.epoch = 0
         self._saved: frozenset[str] | None = frozenset()
         # The policies in the journal; None when a failed save left that open.
         self.problem: str | None = None
         """Why the journal could not be saved; None once it could."""
 
-    def load(self, first_epoch: int) -> Recorded:
+    def load(self, first_epoch: int) -> RecordedOriginals:
         """Take over what an earlier start left to restore.
 
         Without a journal the epochs begin at `first_epoch`, which is the wall clock's second: a
@@ -48,7 +48,9 @@ class Ledger:
         recorded = self._journal.load()
         self.epoch = first_epoch if recorded.epoch is None else recorded.epoch
         self._saved = frozenset(recorded.entries)
-        self.held = {name: Held(entry, None, None) for name, entry in recorded.entries.items()}
+        self.held = {
+            name: ChangedPolicy(entry, None, None) for name, entry in recorded.entries.items()
+        }
         return recorded
 
     def next_epoch(self) -> int:
@@ -57,7 +59,7 @@ class Ledger:
         self._save({name: held.entry for name, held in self.held.items()})
         return self.epoch
 
-    def cover(self, changes: Mapping[str, Entry]) -> None:
+    def cover(self, changes: Mapping[str, OriginalsEntry]) -> None:
         """Make durable what is about to be written, before it is."""
         self._save({**{name: held.entry for name, held in self.held.items()}, **changes})
 
@@ -85,7 +87,7 @@ class Ledger:
     def drifted(self) -> set[str]:
         return {name for name, held in self.held.items() if held.drifted}
 
-    def _save(self, entries: dict[str, Entry]) -> None:
+    def _save(self, entries: dict[str, OriginalsEntry]) -> None:
         try:
             self._journal.save(self.epoch, entries)
         except JournalUnavailable as error:

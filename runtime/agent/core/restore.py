@@ -13,7 +13,7 @@ from energy.cpufreq.policy import CpuPolicy
 from energy.errors import HostError, PolicyUnknown
 from energy.tree import Tree
 from runtime.agent.core.audit import AuditLog
-from runtime.agent.core.journal import Entry, Journal
+from runtime.agent.core.journal import OriginalsEntry, OriginalsJournal
 from runtime.agent.core.ledger import Ledger
 from runtime.agent.wire.messages import Released
 
@@ -53,13 +53,13 @@ def restore_policies(
     return Released(tuple(restored), tuple(left_alone), failed)
 
 
-def _restore(tree: Tree, policy: CpuPolicy | None, entry: Entry) -> RestoreOutcome:
+def _restore(tree: Tree, policy: CpuPolicy | None, entry: OriginalsEntry) -> RestoreOutcome:
     if policy is None:
         raise PolicyUnknown(entry.original.policy)
     return restore(tree, policy, entry.original, entry.written)
 
 
-def restore_host(journal: Journal, tree: Tree, audit: AuditLog) -> Released:
+def restore_host(journal: OriginalsJournal, tree: Tree, audit: AuditLog) -> Released:
     """Restore a host whose agent is gone (`ExecStopPost`), from its journal alone.
 
     Raises `JournalCorrupt` when nobody knows the originals any more.

@@ -11,7 +11,7 @@ from energy.meters.contract import PowerSource
 from energy.tree import FolderTree, Tree
 from runtime.agent.host.executors import Executor, ExecutorFinder
 from runtime.agent.service.settings import AgentConfig, EnergyRules
-from runtime.clock import Clock
+from runtime.clock import HostClock
 
 _BOOT_ID = "/proc/sys/kernel/random/boot_id"
 
@@ -51,7 +51,7 @@ class RealHost:
         """Nothing was made."""
 
 
-def open_host(config: AgentConfig, root: Path, clock: Clock) -> Host:
+def open_host(config: AgentConfig, root: Path, clock: HostClock) -> Host:
     finder = ExecutorFinder(config.executors.hostname)
     if not config.emulation.enabled:
         return RealHost(root, finder)

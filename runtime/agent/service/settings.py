@@ -164,7 +164,7 @@ class EnergyRules(Struct, frozen=True, forbid_unknown_fields=True):
     ] = 100.0
 
 
-class Guard(Struct, frozen=True, forbid_unknown_fields=True):
+class CallerLimits(Struct, frozen=True, forbid_unknown_fields=True):
     """Bounds on what callers may cost."""
 
     requests_per_s: Annotated[
@@ -197,7 +197,7 @@ class Guard(Struct, frozen=True, forbid_unknown_fields=True):
     ] = 75.0
 
 
-class Files(Struct, frozen=True, forbid_unknown_fields=True):
+class AgentFiles(Struct, frozen=True, forbid_unknown_fields=True):
     """Where the agent keeps its journal and its audit log."""
 
     state: Annotated[
@@ -298,8 +298,8 @@ class AgentConfig(Struct, frozen=True, forbid_unknown_fields=True):
     tls: Tls = Tls()
     frequency: FrequencyRules = FrequencyRules()
     energy: EnergyRules = EnergyRules()
-    guard: Guard = Guard()
-    files: Files = Files()
+    guard: CallerLimits = CallerLimits()
+    files: AgentFiles = AgentFiles()
     executors: ExecutorRules = ExecutorRules()
     emulation: Emulation = Emulation()
 

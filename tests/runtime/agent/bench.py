@@ -10,7 +10,7 @@ from energy.meters.contract import Meter
 from energy.tree import CPUFREQ, Tree
 from runtime.agent.core.agent import Agent, Identity
 from runtime.agent.core.audit import AuditLog
-from runtime.agent.core.journal import Journal
+from runtime.agent.core.journal import OriginalsJournal
 from runtime.agent.core.state import StateLock
 from runtime.agent.host.executors import Executor
 from runtime.agent.service.settings import FrequencyRules
@@ -115,7 +115,7 @@ class MortalFile(ReplacedFile):
         self.saves += 1
 
 
-class MortalJournal(Journal):
+class MortalJournal(OriginalsJournal):
     """A journal in such a file."""
 
     def __init__(self, lock: StateLock, boot_id: str, fate: Fate) -> None:

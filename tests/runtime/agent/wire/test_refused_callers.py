@@ -12,7 +12,7 @@ import pytest
 from energy.emulation.description import HostDescription
 from runtime.agent.core.agent import Agent, Identity
 from runtime.agent.core.audit import AuditLog
-from runtime.agent.core.journal import Journal
+from runtime.agent.core.journal import OriginalsJournal
 from runtime.agent.core.state import StateLock
 from runtime.agent.service.settings import FrequencyRules
 from runtime.agent.wire.client import AgentClient, AgentUnreachable
@@ -78,7 +78,7 @@ def setting(tmp_path: Path) -> Iterator[Setting]:
             FrequencyRules(min_dwell_ms=0),
             None,
             "none",
-            Journal(lock, "boot"),
+            OriginalsJournal(lock, "boot"),
             audit,
             clock,
             lambda: (),
