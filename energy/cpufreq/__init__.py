@@ -6,7 +6,7 @@ from energy.cpufreq.originals import (
     Original,
     RestoreOutcome,
     Written,
-    is_ours,
+    own_values,
     restore,
     save_original,
 )
@@ -28,7 +28,7 @@ __all__ = [
     "check_request",
     "discover",
     "expected_max_khz",
-    "is_ours",
+    "own_values",
     "read_limits",
     "restore",
     "save_original",

@@ -100,10 +100,10 @@ class _WithoutOutputs(MetaPathFinder):
 class _Collect(logging.Handler):
     def __init__(self) -> None:
         super().__init__()
-        self.said: list[str] = []
+        self.messages: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        self.said.append(record.getMessage())
+        self.messages.append(record.getMessage())
 
 
 @cache
@@ -125,6 +125,6 @@ def _load_pyrapl() -> ModuleType:
     finally:
         root.removeHandler(collect)
         sys.meta_path.remove(finder)
-    for words in [*collect.said, *(str(warning.message) for warning in caught)]:
+    for words in [*collect.messages, *(str(warning.message) for warning in caught)]:
         _log.info("pyRAPL, while it was imported: %s", " ".join(words.split()))
     return module

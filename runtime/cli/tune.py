@@ -135,7 +135,7 @@ def tune(
     only if it is at least as good as the present one in every part of the trace.
     """
     from runtime.cli.output import Results, progress_bar, results_console, write_json
-    from runtime.cli.tune_report import told, tune_rows, tune_table, tuned_file, verdict
+    from runtime.cli.tune_report import summary_lines, tune_rows, tune_table, tuned_file, verdict
     from runtime.config import load_config
     from runtime.tuning.choice import Aim
     from runtime.tuning.search import SearchPlan
@@ -167,7 +167,7 @@ def tune(
     rows = tune_rows(tuning, unseen)
     console = results_console(json_file)
     console.print(tune_table(rows, f"{task.trace.source} (simulation)"))
-    for line in told(tuning):
+    for line in summary_lines(tuning):
         console.print(line)
     if unseen:
         console.print(verdict(*unseen))

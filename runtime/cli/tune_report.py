@@ -92,7 +92,7 @@ def tune_table(rows: Sequence[TuneRow], title: str) -> Table:
     return table
 
 
-def told(tuning: Tuning) -> Iterator[str]:
+def summary_lines(tuning: Tuning) -> Iterator[str]:
     """The recommendation in words."""
     held = tuning.choice.held_back
     yield f"held-back folds: {_against(held.chosen, held.present)}"

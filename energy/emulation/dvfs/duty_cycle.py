@@ -109,11 +109,6 @@ class DutyCycle:
         self._closing = False
         self._thread: threading.Thread | None = None
 
-    @property
-    def guardian_pid(self) -> int | None:
-        """None while there is nothing to guard."""
-        return self._guard.pid
-
     def attach(self, name: str, processes: Sequence[Process], cores: float) -> None:
         if not cores > 0:
             raise ValueError(f"cores must be positive, got {cores}")
@@ -169,7 +164,7 @@ class DutyCycle:
     def _take_in(self, family: _Family, processes: Sequence[Process]) -> None:
         if not processes:
             return
-        self._guard.tell(stops_message(processes))
+        self._guard.send(stops_message(processes))
         family.guarded.update(processes)
         for process in processes:
             try:
@@ -192,7 +187,7 @@ class DutyCycle:
 
     def _let_go(self, family: _Family, processes: set[Process]) -> None:
         if processes:
-            self._guard.tell(unstops_message(processes))
+            self._guard.send(unstops_message(processes))
             family.guarded = family.guarded - processes
 
     def _run(self) -> None:

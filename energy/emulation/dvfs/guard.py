@@ -31,12 +31,12 @@ class GuardianLink:
         """The guardian's; None while there is nothing to guard."""
         return None if self._guardian is None else self._guardian.pid
 
-    def tell(self, message: Message) -> None:
+    def send(self, message: Message) -> None:
         with self._lock:
             self._ledger.note(message)
             if self._guardian is not None:
                 try:
-                    self._send(self._guardian, message)
+                    self._write(self._guardian, message)
                 except BrokenPipeError:
                     self._end(self._guardian)
                 else:
@@ -76,10 +76,10 @@ class GuardianLink:
             start_new_session=True,
         )
         for message in self._ledger.messages():
-            self._send(guardian, message)
+            self._write(guardian, message)
         return guardian
 
-    def _send(self, guardian: subprocess.Popen[bytes], message: Message) -> None:
+    def _write(self, guardian: subprocess.Popen[bytes], message: Message) -> None:
         assert guardian.stdin is not None
         guardian.stdin.write(json.dumps(message).encode() + b"\n")
         guardian.stdin.flush()

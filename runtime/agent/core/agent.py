@@ -261,7 +261,7 @@ class Agent:
 
     @contextmanager
     def _command(self, caller: Caller, action: str, administrator: bool = False) -> Iterator[float]:
-        """What all commands share: who may, whether the lease is over, and how a no is told."""
+        """What all commands share: who may, whether the lease is over, what is recorded."""
         try:
             self._admit(caller, action, administrator)
             now_s = self._clock.boot_s()
@@ -322,7 +322,12 @@ class Agent:
     def _problem(self) -> str | None:
         """What is wrong now, the gravest first."""
         waiting = next(
-            (held.problem for held in self._ledger.held.values() if held.problem is not None), None
+            (
+                changed.problem
+                for changed in self._ledger.changed.values()
+                if changed.problem is not None
+            ),
+            None,
         )
         return (
             self._no_control

@@ -77,7 +77,7 @@ class OriginalsJournal:
         if len(data) > _LONGEST:
             raise JournalCorrupt(self.path, "too long")
         try:
-            content = msgspec.json.decode(_checked(data), type=_File)
+            content = msgspec.json.decode(_without_checksum(data), type=_File)
         except (ValueError, msgspec.DecodeError, RecursionError) as error:
             raise JournalCorrupt(self.path, str(error)) from error
         for name, entry in content.entries.items():
@@ -96,7 +96,7 @@ class OriginalsJournal:
             raise JournalUnavailable(self.path, error) from error
 
 
-def _checked(data: bytes) -> bytes:
+def _without_checksum(data: bytes) -> bytes:
     content, check = data[: -len(_CHECK % 0)], data[-len(_CHECK % 0) :]
     if check != _CHECK % zlib.crc32(content):
         raise ValueError("the checksum does not fit")

@@ -20,7 +20,7 @@ class ChangedPolicy:
     entry: OriginalsEntry
     request: LimitRequest | None
     """What the lease asked for; None: the lease is over and it still has to be restored."""
-    seen: FrequencyLimits | None
+    last_read: FrequencyLimits | None
     """The last read-back (its upper value is the speed under userspace); None: unknown."""
     drifted: bool = False
     problem: str | None = None
@@ -28,11 +28,11 @@ class ChangedPolicy:
 
 
 class Ledger:
-    """The held policies and the last epoch."""
+    """The changed policies and the last epoch."""
 
     def __init__(self, journal: OriginalsJournal) -> None:
         self._journal = journal
-        self.held: dict[str, ChangedPolicy] = {}
+        self.changed: dict[str, ChangedPolicy] = {}
         self.epoch = 0
         self._saved: frozenset[str] | None = frozenset()
         # The policies in the journal; None when a failed save left that open.
@@ -48,7 +48,7 @@ class Ledger:
         recorded = self._journal.load()
         self.epoch = first_epoch if recorded.epoch is None else recorded.epoch
         self._saved = frozenset(recorded.entries)
-        self.held = {
+        self.changed = {
             name: ChangedPolicy(entry, None, None) for name, entry in recorded.entries.items()
         }
         return recorded
@@ -56,12 +56,12 @@ class Ledger:
     def next_epoch(self) -> int:
         """A higher epoch than ever, durable; it is used up even if the journal cannot say so."""
         self.epoch += 1
-        self._save({name: held.entry for name, held in self.held.items()})
+        self._save({name: changed.entry for name, changed in self.changed.items()})
         return self.epoch
 
     def cover(self, changes: Mapping[str, OriginalsEntry]) -> None:
         """Make durable what is about to be written, before it is."""
-        self._save({**{name: held.entry for name, held in self.held.items()}, **changes})
+        self._save({**{name: changed.entry for name, changed in self.changed.items()}, **changes})
 
     def settle(self) -> None:
         """Take from the journal what was put back; tried again later if that fails.
@@ -69,23 +69,27 @@ class Ledger:
         Entries in it that merely allow more than is true stay: they are replaced with the next
         change and harm nobody until then.
         """
-        if self._saved == self.held.keys():
+        if self._saved == self.changed.keys():
             return
         try:
-            self._save({name: held.entry for name, held in self.held.items()})
+            self._save({name: changed.entry for name, changed in self.changed.items()})
         except JournalUnavailable:
             return  # `problem` tells
 
     def leftovers(self) -> list[str]:
         """Policies whose lease is over but that could not be restored."""
-        return [name for name, held in self.held.items() if held.request is None]
+        return [name for name, changed in self.changed.items() if changed.request is None]
 
     def requests(self) -> dict[str, LimitRequest]:
         """What the lease has asked for so far."""
-        return {name: held.request for name, held in self.held.items() if held.request is not None}
+        return {
+            name: changed.request
+            for name, changed in self.changed.items()
+            if changed.request is not None
+        }
 
     def drifted(self) -> set[str]:
-        return {name for name, held in self.held.items() if held.drifted}
+        return {name for name, changed in self.changed.items() if changed.drifted}
 
     def _save(self, entries: dict[str, OriginalsEntry]) -> None:
         try:

@@ -31,16 +31,20 @@ def restore_policies(
     left_alone: list[str] = []
     failed: dict[str, str] = {}
     for name in list(names):
-        held = ledger.held[name]
+        changed = ledger.changed[name]
         try:
-            outcome = _restore(tree, policies.get(name), held.entry)
-        except Exception as error:  # even a mistake of ours must not keep the others from it
+            outcome = _restore(tree, policies.get(name), changed.entry)
+        except (
+            Exception
+        ) as error:  # even a mistake in this code must not keep the others from being restored
             failed[name] = str(error) if isinstance(error, HostError) else repr(error)
-            if held.problem != failed[name]:
+            if changed.problem != failed[name]:
                 audit.event("restore_failed", reason=reason, policy=name, message=failed[name])
-            ledger.held[name] = replace(held, request=None, seen=None, problem=failed[name])
+            ledger.changed[name] = replace(
+                changed, request=None, last_read=None, problem=failed[name]
+            )
             continue
-        del ledger.held[name]
+        del ledger.changed[name]
         if outcome.left_alone:
             left_alone.append(name)
             attributes = " ".join(outcome.left_alone)
@@ -66,8 +70,8 @@ def restore_host(journal: OriginalsJournal, tree: Tree, audit: AuditLog) -> Rele
     """
     ledger = Ledger(journal)
     ledger.load(first_epoch=0)
-    policies = by_name(discover(tree)) if ledger.held else {}
-    return restore_policies(tree, policies, ledger, ledger.held, audit, "restore command")
+    policies = by_name(discover(tree)) if ledger.changed else {}
+    return restore_policies(tree, policies, ledger, ledger.changed, audit, "restore command")
 
 
 def by_name(policies: Collection[CpuPolicy]) -> dict[str, CpuPolicy]:

@@ -179,8 +179,8 @@ class ExecutorFinder:
         for pid in self._known.keys() - set(living):
             del self._known[pid]
         due = [pid for pid in living if self._is_due(pid)]
-        news = [self._look(pid) for pid in due[:_MOST_LOOKS]]
-        if any(news):
+        is_new = [self._look(pid) for pid in due[:_MOST_LOOKS]]
+        if any(is_new):
             self._assign()
 
     def _is_due(self, pid: int) -> bool:

@@ -216,7 +216,7 @@ class Daemon:
         try:
             self._host.follow()
         except HostError as error:
-            self._tell(str(error))
+            self._log_once(str(error))
         else:
             self._problem = None
 
@@ -262,9 +262,9 @@ class Daemon:
 
     def _on_failure(self, error: BaseException | None) -> None:
         words = "".join(traceback.format_exception(error)) if error is not None else "unknown"
-        self._tell(words)
+        self._log_once(words)
 
-    def _tell(self, problem: str) -> None:
+    def _log_once(self, problem: str) -> None:
         """Once for each, not once a second."""
         if problem != self._problem:
             self._problem = problem

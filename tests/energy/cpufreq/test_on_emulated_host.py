@@ -12,7 +12,7 @@ from energy.cpufreq import (
     Written,
     apply_limits,
     discover,
-    is_ours,
+    own_values,
     restore,
     save_original,
 )
@@ -58,7 +58,7 @@ def test_capped_throttled_and_released_is_as_before(
         except FrequencyDenied:
             continue
         written = wider
-        assert all(is_ours(host, policy, original, written).values())
+        assert all(own_values(host, policy, original, written).values())
     assert original is not None
     assert restore(host, policy, original, written, wait=soon).left_alone == ()
     host.thermal_cap("policy0", None)

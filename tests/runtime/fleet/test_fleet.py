@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from mpc.events import EventKind
 from runtime.agent.wire.messages import Hello
 from runtime.fleet.fleet import Fleet
-from runtime.fleet.state import EventKind, FleetEvent, FleetState
+from runtime.fleet.state import FleetEvent, FleetState
 from tests.runtime.agent.running_agent import PATIENCE_S, wait_for
 from tests.runtime.fleet.fake_agent import MIN_KHZ, FakeAgent, FakeClient, ManualClock
 

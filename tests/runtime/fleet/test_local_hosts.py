@@ -15,9 +15,10 @@ from pathlib import Path
 import psutil
 import pytest
 
+from mpc.events import EventKind
 from runtime.fleet.fleet import Fleet
 from runtime.fleet.local import LocalHosts
-from runtime.fleet.state import EventKind, ExecutorUse, FleetEvent, FleetState
+from runtime.fleet.state import ExecutorUse, FleetEvent, FleetState
 from tests.runtime.agent.running_agent import wait_for
 
 MIN_KHZ, MAX_KHZ, MIDDLE_KHZ = 1_200_000, 2_000_000, 1_600_000

@@ -79,29 +79,29 @@ def test_a_guardian_that_is_killed_is_replaced_and_told_everything(children: Chi
     throttle = DutyCycle()
     try:
         throttle.attach("tree", [busy], cores=1)
-        first = throttle.guardian_pid
+        first = throttle._guard.pid
         assert first is not None
         os.kill(first, signal.SIGKILL)
         killed = find_process(first)
         wait_until(lambda: killed is None or ended(killed))
         throttle.update("tree", [busy])
-        assert throttle.guardian_pid not in {None, first}
+        assert throttle._guard.pid not in {None, first}
     finally:
         throttle.close()
-    assert throttle.guardian_pid is None
+    assert throttle._guard.pid is None
     wait_until(lambda: state(busy) != "T")
 
 
 def test_what_the_owner_did_not_release_the_guardian_does_at_the_close(children: Children) -> None:
     busy = children.busy()
     guard = GuardianLink()
-    guard.tell(stops_message([NOBODY]))
+    guard.send(stops_message([NOBODY]))
     assert guard.pid is not None
     os.kill(guard.pid, signal.SIGKILL)
     # The next message finds a broken pipe at the latest when the guardian is gone.
     killed = find_process(guard.pid)
     wait_until(lambda: killed is None or ended(killed))
-    guard.tell(stops_message([busy]))
+    guard.send(stops_message([busy]))
     os.kill(busy.pid, signal.SIGSTOP)
     guard.close()
     wait_until(lambda: state(busy) != "T")
@@ -111,7 +111,7 @@ def test_the_guardian_outlives_the_signals_of_a_terminal(children: Children) -> 
     busy = children.busy()
     guard = GuardianLink()
     try:
-        guard.tell(stops_message([busy]))
+        guard.send(stops_message([busy]))
         assert guard.pid is not None
         assert os.getsid(guard.pid) == guard.pid
         guardian = find_process(guard.pid)
