@@ -50,7 +50,7 @@ def run(
 ) -> None:
     """Serve this host until SIGTERM, then restore it."""
     from runtime.agent.service.daemon import run_agent
-    from runtime.agent.service.load import load_agent_config
+    from runtime.agent.service.settings import load_agent_config
 
     path = _config_path(config_file)
     with _one_line_errors():
@@ -64,7 +64,7 @@ def restore(
 ) -> None:
     """Put back what an agent that is gone had changed; harmless when there is nothing."""
     from runtime.agent.core.offline import restore_offline
-    from runtime.agent.service.load import load_agent_config
+    from runtime.agent.service.settings import load_agent_config
     from runtime.agent.wire.trust import check_unwritable
 
     path = _config_path(config_file)
@@ -116,7 +116,7 @@ def release(socket: Socket = None) -> None:
 
 
 def _config_path(given: Path | None) -> Path | None:
-    from runtime.agent.service.load import DEFAULT_PATH
+    from runtime.agent.service.settings import DEFAULT_PATH
 
     return given if given is not None or not DEFAULT_PATH.exists() else DEFAULT_PATH
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Literal
 
 from runtime.agent.service.documents import default_agent_toml
-from runtime.agent.service.load import DEFAULT_PATH
+from runtime.agent.service.settings import DEFAULT_PATH
 from runtime.files import replace_file
 
 State = Literal["new", "unchanged", "kept", "different"]
