@@ -1,7 +1,7 @@
 """All agents of a cluster at once: one thread each, so that a slow one delays nobody.
 
-`request`, `state` and `events` never wait: the control loop says what it wants and reads what is
-known. The threads lease the hosts, keep them at what is wanted and read energy and CPU time.
+`request`, `state` and `events` never wait: the control loop sets targets and reads what is known.
+The threads lease the hosts, keep them at their targets and read energy and CPU time.
 """
 
 import threading
@@ -14,7 +14,7 @@ from mpc.events import Event, Events
 from runtime.fleet.port import AgentPort
 from runtime.fleet.session import Session
 from runtime.fleet.state import FleetState
-from runtime.fleet.wanted import Wanted
+from runtime.fleet.targets import HostTarget
 
 Connect = Callable[[], AgentPort]
 """Makes a client of one agent, for one thread; called again for every new attempt."""
@@ -66,7 +66,7 @@ class Fleet:
         return tuple(
             host
             for host, runner in self._runners.items()
-            if not runner.gave_back(max(0.0, deadline_s - time.monotonic()))
+            if not runner.is_released(max(0.0, deadline_s - time.monotonic()))
         )
 
     def __enter__(self) -> Self:
@@ -81,7 +81,7 @@ class Fleet:
         at their floor. A change goes out at once."""
         self._busy_hosts = frozenset(busy_hosts)
         for host, runner in self._runners.items():
-            runner.want(Wanted(frequency_khz, host in self._busy_hosts))
+            runner.set_target(HostTarget(frequency_khz, host in self._busy_hosts))
 
     def state(self) -> FleetState:
         """What is known now."""
@@ -104,38 +104,38 @@ class _Runner:
         self.session = session
         self._period_s = period_s
         self._events = events
-        self._wanted = Wanted()
+        self._target = HostTarget()
         self._awake = threading.Event()
         self._ending = False
-        self._given_back = False
+        self._is_released = False
         # A daemon: an agent that hangs does not keep the application from ending.
         self._thread = threading.Thread(target=self._run, name=f"fleet-{host}", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
 
-    def want(self, wanted: Wanted) -> None:
-        if wanted != self._wanted:
-            self._wanted = wanted
+    def set_target(self, target: HostTarget) -> None:
+        if target != self._target:
+            self._target = target
             self._awake.set()
 
     def end(self) -> None:
         self._ending = True
         self._awake.set()
 
-    def gave_back(self, timeout_s: float) -> bool:
+    def is_released(self, timeout_s: float) -> bool:
         if self._thread.ident is None:
             return True
         self._thread.join(timeout_s)
-        return self._given_back
+        return self._is_released
 
     def _run(self) -> None:
         while True:
             begin_s = time.monotonic()
-            # Before anything is read: what is wanted from now on wakes this thread again.
+            # Before anything is read: a target set from now on wakes this thread again.
             self._awake.clear()
             if self._ending:
                 break
-            self._events.extend(self.session.step(self._wanted))
+            self._events.extend(self.session.step(self._target))
             self._awake.wait(max(0.0, begin_s + self._period_s - time.monotonic()))
-        self._given_back = self.session.close()
+        self._is_released = self.session.close()

@@ -25,12 +25,12 @@ class ExecutorUse:
 
 @dataclass(frozen=True, slots=True)
 class HostState:
-    """One host as its agent last told, blanked once that is too old to be true."""
+    """One host as its agent last reported it, blanked once that is too old to be true."""
 
     name: str
     reachable: bool
     controlled: bool = False
-    """Whether we hold the lease."""
+    """Whether this controller holds the lease."""
     requested_khz: int | None = None
     """What it was asked to run at, within what it can do."""
     effective_khz: int | None = None

@@ -11,7 +11,7 @@ from dataclasses import asdict
 
 from mpc.events import Event, EventKind, Events
 from mpc.values import Applied, BatchSample, Measurement
-from runtime.clock import Clock, SystemClock
+from runtime.clock import HostClock, SystemClock
 from runtime.fleet.state import FleetState
 from runtime.spark.sensing import totals
 from runtime.spark.sensing.cluster_log import ConfigurationLog, CycleCount
@@ -32,7 +32,7 @@ class SparkSensor:
         *,
         hosts: Callable[[], FleetState] | None = None,
         application: str | None = None,
-        clock: Clock | None = None,
+        clock: HostClock | None = None,
     ) -> None:
         """`hosts` is what the agents last reported, of which the executors of `application`
         (Spark's application id) are counted; None: all."""
