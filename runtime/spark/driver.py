@@ -56,4 +56,6 @@ class Driver:
 
     def active_queries(self) -> list[Any]:
         """The streaming queries of every session of the application."""
-        return list(self.session.sharedState().activeStreamingQueries().values().toArray())
+        active = self.session.sharedState().activeStreamingQueries().values()
+        # A copy of a public class: Py4J may not call the view of the map itself.
+        return list(self.jvm.java.util.ArrayList(active))
