@@ -33,13 +33,11 @@ class Driver:
 
     def option(self, key: str) -> str | None:
         """Of the application, as it was started."""
-        value = self.context.conf().get(key, "")
-        return str(value) or None
+        return _text(self.context.conf().getOption(key))
 
     def sql_option(self, key: str) -> str | None:
         """Of the default session, as it is set now."""
-        value = self.session.conf().get(key, "")
-        return str(value) or None
+        return _text(self.session.conf().getOption(key))
 
     def is_alive(self) -> bool:
         """False once the application has stopped its context, or the JVM is gone."""
@@ -59,3 +57,8 @@ class Driver:
         active = self.session.sharedState().activeStreamingQueries().values()
         # A copy of a public class: Py4J may not call the view of the map itself.
         return list(self.jvm.java.util.ArrayList(active))
+
+
+def _text(option: Any) -> str | None:
+    """Of a Scala option; empty text is none."""
+    return (str(option.get()) or None) if option.isDefined() else None
