@@ -1,21 +1,27 @@
 """The state of a policy as bytes, so that a restart does not forget what was learned.
 
-A restricted pickle. It holds instances of the classes of `mpc` and `forecasting`, the power models,
-arrays, random generators and plain containers. Reading runs no constructor of a class and calls no
-function but the few named here: what else a file may ask for, it is refused.
+A restricted pickle. It holds instances of the classes of `mpc`, of `forecasting` and of the
+distributions that add policies or forecasters, the power models, arrays, random generators and
+plain containers. Reading runs no constructor but those of option structs and calls no function but
+the few named here: what else a file may ask for, it is refused.
 """
 
 import importlib
 import io
 import pickle
+import re
 import sys
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
+from functools import cache
 from typing import Any, ClassVar, Literal, NoReturn
 
 import numpy as np
+from msgspec import Struct
 
+from forecasting.catalogue import third_party_forecasters
+from mpc.policies.catalogue import third_party_policies
 from mpc.ports import Policy
 from mpc.values import FloatArray
 
@@ -147,8 +153,8 @@ class _Reader(pickle._Unpickler):
 
     def load_reduce(self) -> None:
         function = self.stack[-2]
-        of_enum = isinstance(function, type) and issubclass(function, Enum)
-        if not of_enum and not _is_one_of(_CALLED, function):
+        plain = isinstance(function, type) and issubclass(function, Enum | Struct)
+        if not plain and not _is_one_of(_CALLED, function):
             raise SnapshotRefused(f"a snapshot may not call {_words(function)}")
         _STEPS[pickle.REDUCE[0]](self)
 
@@ -170,7 +176,16 @@ _STEPS: Mapping[int, Callable[[Any], None]] = pickle._Unpickler.dispatch
 
 
 def _admitted(module: str) -> bool:
-    return module in MODULES or module.split(".", 1)[0] in PACKAGES
+    return module in MODULES or module.split(".", 1)[0] in _packages()
+
+
+@cache
+def _packages() -> frozenset[str]:
+    places = (
+        *(entry.builder for entry in third_party_policies().usable),
+        *(entry.model for entry in third_party_forecasters().usable),
+    )
+    return frozenset((*PACKAGES, *(re.split("[.:]", place)[0] for place in places)))
 
 
 def _is_ours(kind: type) -> bool:

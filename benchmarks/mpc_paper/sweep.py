@@ -7,10 +7,12 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from benchmarks.mpc_paper.catalogue import check_policies, clairvoyance
+from benchmarks.mpc_paper.catalogue import clairvoyance
 from benchmarks.mpc_paper.comparison import Job, run_jobs
 from benchmarks.mpc_paper.scenarios import ScenarioRequest, build, default_data
+from benchmarks.policies import check_policies
 from benchmarks.results import Comparison, CurvePoint, Limit, Run
+from mpc.simulation.paper_machine import SPACE
 from runtime.config import Config
 
 CURVE_ALPHAS = (
@@ -35,7 +37,7 @@ class ComparisonRequest:
 def compare(
     request: ComparisonRequest, processes: int, on_done: Callable[[Run], None] | None = None
 ) -> Comparison:
-    check_policies(request.policies)
+    check_policies(request.policies, SPACE, also=["oracle"])
     scenario = build(request.scenario)
     jobs = [*_policy_jobs(request), *_curve_jobs(request)]
     runs = run_jobs(jobs, processes, on_done)

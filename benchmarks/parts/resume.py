@@ -13,15 +13,17 @@ import numpy as np
 
 from mpc.bounds import Bounds
 from mpc.loop import control
+from mpc.policies.catalogue import policy_entries
 from mpc.ports import Policy
 from mpc.simulation.micro_batch import MicroBatchPlant, MicroBatchTraits
 from mpc.snapshot import load, save
 from runtime.build import live_policy, live_power, live_space
 from runtime.config import load_config
-from runtime.config.policies import TABLED_POLICIES
 from runtime.control.snapshots import EVERY_STEPS
 
-RESUMABLE = ("foresight", "rule-based", *TABLED_POLICIES)
+RESUMABLE = tuple(
+    entry.name for entry in policy_entries() if entry.live and (entry.sections or entry.has_table)
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,9 @@ from multiprocessing import get_context
 import numpy as np
 
 from benchmarks.mpc_paper.comparison import TimedPolicy, configuration_distance
-from benchmarks.peers.catalogue import check_policies, make_policy, space_of
-from benchmarks.peers.setting import Setting, load
+from benchmarks.peers.catalogue import EXECUTORS_ONLY, make_policy, space_of
+from benchmarks.peers.setting import SPACE, Setting, load
+from benchmarks.policies import check_policies
 from benchmarks.results import Comparison, Row, Run, Series
 from mpc.loop import ControlStep, control
 from mpc.simulation.micro_batch import MicroBatchPlant, latency_quantiles_s
@@ -63,7 +64,7 @@ def compare(
     on_done: Callable[[PeerRun], None] | None = None,
 ) -> tuple[list[PeerRow], Comparison]:
     """Every policy with every seed, in this order; `on_done` is called as each finishes."""
-    check_policies(policies)
+    check_policies(policies, SPACE, also=[EXECUTORS_ONLY])
     source = load(setting).source  # a bad file is told before any process starts
     jobs = [
         Job(setting, policy, seed + repetition, config)

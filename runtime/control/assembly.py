@@ -13,9 +13,10 @@ from pathlib import Path
 
 from mpc.bounds import Bounds
 from mpc.events import EventKind
+from mpc.policies.catalogue import find_policy
 from mpc.ports import Policy
 from mpc.values import Applied, ConfigurationSpace
-from runtime.build import PLANNING_POLICIES, live_policy, live_power, live_space
+from runtime.build import live_policy, live_power, live_space
 from runtime.config import Config
 from runtime.control.actuator import ClusterActuator
 from runtime.control.guards import Guards
@@ -67,13 +68,13 @@ def controller(
     """
     space = live_space(config, ports.most_executors, with_frequencies=ports.fleet is not None)
     power = live_power(config)
-    target_s, step_s = config.slo.latency_ms / 1e3, config.horizon.step_s
+    target_s, step_s = config.slo.latency_s, config.horizon.step_s
     events = EventLog()
     events.add(EventKind.STARTED, f"{config.policy}, mode {config.mode}")
     make = make_policy or (lambda space, seconds: live_policy(config, space, power, seconds))
 
     fixed_s = config.limits.dead_time_s
-    if fixed_s is None and make_policy is None and config.policy not in PLANNING_POLICIES:
+    if fixed_s is None and make_policy is None and not find_policy(config.policy).plans_ahead:
         # To be built anew for another dead time would only make such a policy forget.
         fixed_s = 0.0
 

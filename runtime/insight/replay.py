@@ -71,7 +71,7 @@ class Deciding:
             start.space,
             EventLog(),
         )
-        self.guards = Guards(start.space, config.slo.latency_ms / 1e3)
+        self.guards = Guards(start.space, config.slo.latency_s)
 
 
 class _Replay:

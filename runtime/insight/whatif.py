@@ -132,7 +132,7 @@ def _totals(
 ) -> Totals:
     known_s = [value for value in latency_s if value is not None]
     config = judged_by.config
-    target_s, step_s = config.slo.latency_ms / 1e3, config.horizon.step_s
+    target_s, step_s = config.slo.latency_s, config.horizon.step_s
     changes = [(old, new) for old, new in pairwise(requested) if old != new]
     return Totals(
         run=name,

@@ -20,10 +20,11 @@ from benchmarks.peers.setting import (
 )
 from energy.power import PowerModel
 from mpc.micro_batch import BatchCostEstimate, refined
+from mpc.policies.context import Context
 from mpc.ports import Policy
 from mpc.simulation.micro_batch import MicroBatchPlant, MicroBatchTraits
 from mpc.values import ConfigurationSpace, FloatArray
-from runtime.build import foresight_policy, live_power, live_space
+from runtime.build import build_policy, live_power, live_space
 from runtime.config import Config
 from runtime.control.journal import StepRecord
 from runtime.tuning.trace import Trace
@@ -66,15 +67,15 @@ class Cluster:
 
     def policy(self, config: Config) -> Policy:
         """The product's own, which knows the start-up time as it does once it has learned it."""
-        return foresight_policy(
-            config,
-            space_of(config),
-            config.slo.latency_ms / 1e3,
-            config.horizon.step_s,
-            power_of(config),
-            plant_latency="micro-batch",
-            learned_dead_time_s=self.startup_s,
+        context = Context(
+            space=space_of(config),
+            target_latency_s=config.slo.latency_s,
+            step_s=config.horizon.step_s,
+            power=power_of(config),
+            dead_time_s=self.startup_s,
+            latency_model="micro-batch",
         )
+        return build_policy(config, "foresight", context)
 
 
 def space_of(config: Config) -> ConfigurationSpace:

@@ -13,7 +13,8 @@ import pytest
 
 from mpc.bounds import Bounds
 from mpc.events import EventKind
-from mpc.policies.rule_based import RuleBasedPolicy
+from mpc.policies.rule_based.options import RuleBasedOptions
+from mpc.policies.rule_based.policy import RuleBasedPolicy
 from mpc.snapshot import SnapshotRefused, save
 from mpc.values import ConfigurationSpace, Decision, Measurement
 from runtime.config import load_config
@@ -21,6 +22,7 @@ from runtime.control.journal import StepRecord
 from runtime.control.snapshots import EVERY_STEPS, NAME, SnapshotFile, fingerprint
 from tests.runtime.control.cluster import SHORT, FakeCluster, restarted, told
 from tests.runtime.control.records import plain_record
+from tests.support.contexts import context
 
 SPACE = ConfigurationSpace(1, 6, (1_000_000, 2_000_000))
 RULES = (*SHORT, "policy=rule-based")
@@ -146,7 +148,7 @@ class Malicious:
 
 def without_parts() -> bytes:
     """A policy of the right class that has lost everything it needs."""
-    policy = RuleBasedPolicy(SPACE, 1.0)
+    policy = RuleBasedPolicy(RuleBasedOptions(), context(SPACE))
     vars(policy).clear()
     return save(policy)
 
@@ -238,7 +240,7 @@ def test_a_file_that_cannot_be_written_is_an_event(tmp_path: Path) -> None:
 
 def test_a_step_of_the_same_number_in_another_journal_is_not_the_same_step(tmp_path: Path) -> None:
     file = SnapshotFile(tmp_path, "x", SPACE)
-    file.write(plain_record(3), RuleBasedPolicy(SPACE, 1.0))
+    file.write(plain_record(3), RuleBasedPolicy(RuleBasedOptions(), context(SPACE)))
     found = file.read([plain_record(2), plain_record(3)])
     assert found is not None
     assert (found.step, found.dead_time_s) == (3, 1.0)

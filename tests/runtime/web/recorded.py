@@ -89,7 +89,7 @@ def _steps(steps: int, seed: int, began_s: float) -> Iterator[StepRecord]:
     dead_time_s = settings.limits.dead_time_s or 0.0
     policy = GuardedPolicy(
         live_policy(settings, space, power, dead_time_s),
-        Guards(space, settings.slo.latency_ms / 1e3),
+        Guards(space, settings.slo.latency_s),
         lambda: None,
         events,
     )

@@ -1,0 +1,28 @@
+"""`[policies.spl]`. Defaults are those of De Matteis and Mencagli 2016, section 5.5."""
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+
+class SplOptions(Struct, frozen=True, forbid_unknown_fields=True):
+    """Expand while congested and while it helps, contract while it does not hurt."""
+
+    congestion_threshold: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=1,
+            description="Share of a step with a blocked source above which the operator counts as "
+            "congested.",
+        ),
+    ] = 0.1
+    sensitivity: Annotated[
+        float,
+        Meta(
+            gt=0,
+            le=1,
+            description="Throughput counts as changed when it falls below this share of the "
+            "remembered one.",
+        ),
+    ] = 0.9
