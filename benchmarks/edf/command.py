@@ -72,7 +72,7 @@ def edf(
     from benchmarks.edf.cluster import beside_the_ranking
     from benchmarks.edf.experiment import Setting
     from benchmarks.edf.table import edf_table
-    from benchmarks.mpc_paper.scenarios import default_data
+    from benchmarks.workloads.data import default_data
     from runtime.cli.output import Results, activity, results_console, write_json
 
     wanted = policies.split(",")

@@ -73,8 +73,9 @@ def mdp(
     """
     from benchmarks.mdp import published
     from benchmarks.mdp.limits import limit_rows
-    from benchmarks.mdp.runs import Workload, drawn, run_all
-    from benchmarks.mpc_paper.scenarios import default_data
+    from benchmarks.mdp.runs import Workload, drawn, run
+    from benchmarks.workloads.data import default_data
+    from mpc.simulation.pool import run_all
     from runtime.cli.output import (
         Results,
         activity,
@@ -88,7 +89,7 @@ def mdp(
     jobs = published.jobs(workload, None if sla_ms is None else sla_ms / 1e3, operators)
     arrivals, _ = drawn(workload)
     with progress_bar("mdp", len(jobs)) as finish:
-        runs = run_all(jobs, processes or os.cpu_count() or 1, finish)
+        runs = run_all(run, jobs, processes or os.cpu_count() or 1, finish)
     with activity("limit of centralised control") as begin:
         limits = limit_rows(arrivals, begin, memory_mb << 20)
     rows = published.table_1(runs)

@@ -149,8 +149,9 @@ def compare(
     """Run every policy on the same simulated tuples and show what each made of them."""
     from benchmarks.mpc_paper import sweep
     from benchmarks.mpc_paper.catalogue import ALL_POLICIES
-    from benchmarks.mpc_paper.scenarios import ScenarioRequest, default_data
+    from benchmarks.mpc_paper.scenarios import ScenarioRequest
     from benchmarks.report import write_report, write_svg
+    from benchmarks.workloads.data import default_data
     from runtime.cli.output import Results, progress_bar, results_console, write_json
     from runtime.config import load_config
 
@@ -174,9 +175,7 @@ def compare(
         curve_repeat=curve,
     )
     with progress_bar(scenario, sweep.number_of_runs(request)) as finish:
-        comparison = sweep.compare(
-            request, processes or os.cpu_count() or 1, on_done=lambda _run: finish()
-        )
+        comparison = sweep.compare(request, processes or os.cpu_count() or 1, finish)
     results_console(json_file).print(_summary(comparison))
     if json_file is not None:
         rows = [run.row for run in comparison.runs]

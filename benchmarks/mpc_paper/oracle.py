@@ -13,9 +13,9 @@ import numpy as np
 from energy.power import PowerModel
 from mpc.balance import balanced
 from mpc.bounds import Bounds
-from mpc.loop import control
 from mpc.simulation import operator_kernel as kernel
 from mpc.simulation.operator import QUEUE_CAPACITY, OperatorPlant
+from mpc.simulation.run import simulate
 from mpc.simulation.trace import TriggerTrace
 from mpc.values import ConfigurationSpace, Decision, FloatArray, IntArray, Measurement
 
@@ -179,8 +179,7 @@ class OraclePolicy:
         best, fewest = cls(clairvoyance), np.inf
         for _ in range(REHEARSALS):
             policy, plant = cls(clairvoyance), new_plant()
-            for _step in control(policy, clairvoyance.space, plant, plant, plant):
-                pass
+            simulate(policy, plant, clairvoyance.space)
             violated = [
                 step for step, record in enumerate(plant.records) if record.violates(threshold_s)
             ]

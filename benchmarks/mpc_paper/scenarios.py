@@ -4,20 +4,19 @@ Real inputs are read from a data directory (`--data`, FORESIGHT_DATA, or `../sha
 checkout); without it, a scenario generates a workload with the same statistics and says so.
 """
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.parts.forecast import read_rates
 from benchmarks.workloads import rates as workloads
 from benchmarks.workloads.keys import generated_key_frequencies, read_key_frequencies
 from mpc.simulation.paper_machine import CAPACITY_TUPLES_PER_S
 from mpc.simulation.series import RateSeries
 from mpc.simulation.trace import TriggerTrace, Windows, draw_trace
 from mpc.values import FloatArray
+from runtime.rates import averaged_to, read_equity_ticks, read_rates
 
 EQUITY_DAYS = ("20131007", "20131008")
 DEFAULT_STEP_S = 1.0
@@ -67,14 +66,6 @@ class ScenarioRequest:
     paper_forecast: str = "mean-3"
 
 
-def default_data() -> Path | None:
-    named = os.environ.get("FORESIGHT_DATA")
-    if named:
-        return Path(named)
-    beside = Path(__file__).resolve().parents[1].parent / "shared" / "data"
-    return beside if beside.is_dir() else None
-
-
 def build(request: ScenarioRequest) -> Scenario:
     if request.name not in _KINDS:
         raise ValueError(f"unknown scenario {request.name!r}; known: {', '.join(_KINDS)}")
@@ -117,7 +108,7 @@ def _equity_day(request: ScenarioRequest) -> tuple[str, RateSource]:
     peak = request.peak_load * CAPACITY_TUPLES_PER_S
     path = _existing(request.data, f"quotes/us_equity_ticks_{request.day}.parquet")
     if path is not None:
-        series = workloads.read_equity_ticks(path).scaled_to_peak(peak, over_s=1.0)
+        series = read_equity_ticks(path).scaled_to_peak(peak, over_s=1.0)
         return f"US equity ticks of {request.day}, 100 times faster", _always(series)
 
     def generated(random: np.random.Generator) -> RateSeries:
@@ -131,7 +122,7 @@ def _replay(request: ScenarioRequest) -> tuple[str, RateSource]:
         raise ValueError("replay needs a rate file: --rates FILE")
     step_s = request.step_s or DEFAULT_STEP_S
     values = read_rates(request.rates_file, request.rate_column)
-    rates = workloads.averaged_to(values, request.max_steps)
+    rates = averaged_to(values, request.max_steps)
     series = workloads.series_from_steps(rates, step_s).scaled_to_peak(
         request.peak_load * CAPACITY_TUPLES_PER_S, over_s=step_s
     )

@@ -8,11 +8,13 @@ import msgspec
 import numpy as np
 
 from benchmarks.mpc_paper.catalogue import clairvoyance
-from benchmarks.mpc_paper.comparison import Job, run_jobs
-from benchmarks.mpc_paper.scenarios import ScenarioRequest, build, default_data
+from benchmarks.mpc_paper.comparison import Job, run_job
+from benchmarks.mpc_paper.scenarios import ScenarioRequest, build
 from benchmarks.policies import check_policies
 from benchmarks.results import Comparison, CurvePoint, Limit, Run
+from benchmarks.workloads.data import default_data
 from mpc.simulation.paper_machine import SPACE
+from mpc.simulation.pool import run_all
 from runtime.config import Config
 
 CURVE_ALPHAS = (
@@ -35,12 +37,12 @@ class ComparisonRequest:
 
 
 def compare(
-    request: ComparisonRequest, processes: int, on_done: Callable[[Run], None] | None = None
+    request: ComparisonRequest, processes: int, on_done: Callable[[], None] | None = None
 ) -> Comparison:
     check_policies(request.policies, SPACE, also=["oracle"])
     scenario = build(request.scenario)
     jobs = [*_policy_jobs(request), *_curve_jobs(request)]
-    runs = run_jobs(jobs, processes, on_done)
+    runs = run_all(run_job, jobs, processes, on_done)
     shown = len(request.policies) * request.repeat
     limit: tuple[Limit, ...] = ()
     if request.curve_repeat:
@@ -98,7 +100,7 @@ def _curve_jobs(request: ComparisonRequest) -> list[Job]:
 
 
 def _with_alpha(config: Config, alpha: float) -> Config:
-    cost = msgspec.structs.replace(config.cost, latency_weight=alpha)
+    cost = msgspec.structs.replace(config.cost, alpha=alpha)
     return msgspec.structs.replace(config, cost=cost)
 
 

@@ -49,9 +49,10 @@ def forecast(
     json_file: JsonFile = None,
 ) -> None:
     """Error, interval coverage and time of every forecasting model on a trace."""
-    from benchmarks.parts.forecast import evaluate_forecasters, read_rates
+    from benchmarks.parts.forecast import evaluate_forecasters
     from forecasting.catalogue import forecaster_names
     from runtime.cli.output import Results, activity, show
+    from runtime.rates import read_rates
 
     for model in models or ():
         if model not in forecaster_names():

@@ -24,10 +24,10 @@ from energy.emulation.description import HostDescription
 from energy.emulation.dvfs.choose import BACKENDS
 from energy.emulation.dvfs.contract import Backend, Throttle
 from energy.emulation.dvfs.dvfs import VirtualDvfs, package_zones
-from energy.emulation.dvfs.watts import prior_watts
 from energy.emulation.host import EmulatedHost
 from energy.errors import ThrottleUnavailable
 from energy.power import prior_power
+from energy.prior import prior_watts
 from energy.tree import CPUFREQ, POWERCAP
 
 MAX_KHZ = 2_000_000

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from mpc.bounds import Bounds
-from mpc.loop import control
 from mpc.policies.catalogue import policy_entries
 from mpc.ports import Policy
 from mpc.simulation.micro_batch import MicroBatchPlant, MicroBatchTraits
+from mpc.simulation.run import simulate
 from mpc.snapshot import load, save
 from runtime.build import live_policy, live_power, live_space
 from runtime.config import load_config
@@ -67,7 +67,7 @@ def _resumed(name: str, steps: int, seed: int) -> ResumeRow:
         space.largest,
         generator,
     )
-    measured = [step.measurement for step in control(fresh(), space, plant, plant, plant)]
+    measured = [step.measurement for step in simulate(fresh(), plant, space).steps]
     later = EVERY_STEPS // 2
     replayed, saved_from = fresh(), fresh()
     for measurement in measured[: steps - later]:

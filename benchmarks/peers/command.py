@@ -104,7 +104,7 @@ def peers(
             repeat=repeat,
             seed=seed,
             processes=processes or os.cpu_count() or 1,
-            on_done=lambda _run: finish(),
+            on_done=finish,
         )
     console = results_console(json_file)
     title = f"peers: {comparison.source} (simulation, target {latency_ms:g} ms)"

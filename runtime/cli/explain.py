@@ -63,7 +63,7 @@ def explain(
 
 
 def _print(found: "Explanation", console: "Console") -> None:
-    from runtime.insight.words import moment, place, seconds
+    from runtime.report.words import moment, place, seconds
 
     mode = ", only advised" if found.mode == "advise" else ""
     console.print(
@@ -100,7 +100,7 @@ def _section(console: "Console", title: str, lines: "list[str] | tuple[str, ...]
 
 
 def _measured(found: "Explanation") -> list[str]:
-    from runtime.insight.words import number, place, seconds
+    from runtime.report.words import number, place, seconds
 
     measured = found.measured
     lines = [f"ran on {place(measured.observed)} (asked for: {place(measured.requested)})"]
@@ -136,7 +136,7 @@ def _measured(found: "Explanation") -> list[str]:
 
 
 def _expected(found: "Explanation") -> list[str]:
-    from runtime.insight.words import number
+    from runtime.report.words import number
 
     lines = []
     arrived = found.measured.arrivals_per_s

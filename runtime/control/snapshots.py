@@ -21,6 +21,7 @@ from mpc.snapshot import SnapshotRefused, load, save
 from mpc.values import ConfigurationSpace, Decision
 from runtime.config import Config
 from runtime.control.journal import StepRecord
+from runtime.files import replace_file
 
 NAME = "policy.snapshot"
 EVERY_STEPS = 60
@@ -56,7 +57,6 @@ class SnapshotFile:
     def __init__(self, folder: Path, configuration: str, space: ConfigurationSpace) -> None:
         """`configuration`: its fingerprint."""
         self.path = folder / NAME
-        self._new = folder / f"{NAME}.new"
         self._configuration = configuration
         self._version = version("foresight-autoscaler")
         self._bounds = Bounds(space)
@@ -72,12 +72,8 @@ class SnapshotFile:
             dead_time_s=record.dead_time_s,
             digest=hashlib.sha256(payload).hexdigest(),
         )
-        self._new.unlink(missing_ok=True)
         # Not waited for on the disk: a file that did not get there whole is refused by its digest.
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-        with os.fdopen(os.open(self._new, flags, 0o600), "wb") as file:
-            file.write(msgspec.json.encode(header) + b"\n" + payload)
-        self._new.replace(self.path)
+        replace_file(self.path, msgspec.json.encode(header) + b"\n" + payload)
 
     def read(self, records: Sequence[StepRecord]) -> Snapshot | None:
         """The snapshot of one of the records; None where there is no file at all.

@@ -13,7 +13,7 @@ from runtime.control.journal import StepRecord
 from runtime.control.starts import Start
 from runtime.insight.limits import active_limits
 from runtime.insight.summary import step_of
-from runtime.insight.words import events_in_words, why
+from runtime.report.words import events_in_words, why
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,10 +15,10 @@ from runtime.insight.summary import (
     target_of,
     violations,
 )
-from runtime.insight.words import folded, moment, place, seconds, why
 from runtime.report.markup import Markup, element, join
 from runtime.report.sheet import SCRIPT, page_css
 from runtime.report.text import MISSING, fixed, percent, plural, signed, significant
+from runtime.report.words import folded, moment, place, seconds, why
 
 MOST_STRETCHES = 10
 MOST_EVENTS = 100

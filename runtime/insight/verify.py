@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from runtime.insight.replay import ReplayedStep
-from runtime.insight.words import place
+from runtime.report.words import place
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,8 @@ from prometheus_client.core import (
 from mpc.events import EventKind
 from mpc.values import Configuration
 from runtime.control.journal import StepRecord
-from runtime.web.hosts import HostView
-from runtime.web.state import LastKnown, RunState, planned
+from runtime.metrics.hosts import HostView
+from runtime.metrics.state import LastKnown, RunState, planned
 
 CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 _PREFIX = "foresight_controller"

@@ -12,10 +12,10 @@ from importlib.resources import files
 import msgspec
 from aiohttp import web
 
+from runtime.metrics.hosts import HostView
+from runtime.metrics.state import RunState
 from runtime.web.auth import COOKIE, Access
-from runtime.web.hosts import HostView
 from runtime.web.metrics import CONTENT_TYPE, ControllerMetrics
-from runtime.web.state import RunState
 from runtime.web.stream import Stream, event
 
 CHART_POINTS = 1000

@@ -21,13 +21,13 @@ from runtime.config import Config
 from runtime.config.web import Web
 from runtime.control.journal import StepRecord
 from runtime.fleet.state import FleetState
+from runtime.metrics.facts import Facts, facts_in, facts_of
+from runtime.metrics.hosts import HostView, from_fleet
+from runtime.metrics.state import MOST_POINTS, WINDOW_S, RunState
 from runtime.web.auth import Access, read_token
-from runtime.web.facts import Facts, facts_in, facts_of
 from runtime.web.follow import JournalTail
-from runtime.web.hosts import HostView, from_fleet
 from runtime.web.metrics import ControllerMetrics
 from runtime.web.pages import Pages
-from runtime.web.state import MOST_POINTS, WINDOW_S, RunState
 from runtime.web.stream import Stream
 
 PORT_ATTEMPTS = 16

@@ -9,10 +9,10 @@ from rich.text import Text
 
 from forecasting.sparse import held
 from mpc.values import Configuration
-from runtime.insight.words import clock, number, place, seconds
-from runtime.web.hosts import HostView
-from runtime.web.points import Point
-from runtime.web.state import RunState
+from runtime.metrics.hosts import HostView
+from runtime.metrics.points import Point
+from runtime.metrics.state import RunState
+from runtime.report.words import clock, number, place, seconds
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 _DECISIONS = 6

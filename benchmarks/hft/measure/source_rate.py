@@ -22,7 +22,7 @@ from pyspark.sql import SparkSession
 from benchmarks.hft.stream.replay import Replay
 from benchmarks.hft.stream.schema import ASK, ASK_SIZE, SEQ, SYMBOL
 from benchmarks.hft.stream.source import RECORD_BATCH_ROWS, QuotesDataSource
-from benchmarks.workloads.rates import MARKET_OPEN_MS
+from runtime.rates import MARKET_OPEN_MS
 
 BATCHES = 6
 BATCH_ROWS = (20_000, 200_000, 1_000_000)

@@ -19,8 +19,8 @@ from benchmarks.hft.stream.quotes import RecordedQuotes, prepared_quotes
 from benchmarks.hft.stream.schedule import MICROSECONDS_PER_S, RateSchedule, RecordedSchedule
 from benchmarks.hft.stream.shapes import Shape, scheduled, shaped_rates
 from benchmarks.workloads.keys import generated_key_frequencies, read_key_frequencies
-from benchmarks.workloads.rates import MARKET_CLOSE_MS, MARKET_OPEN_MS
 from mpc.values import FloatArray
+from runtime.rates import MARKET_CLOSE_MS, MARKET_OPEN_MS
 
 
 class Replay(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

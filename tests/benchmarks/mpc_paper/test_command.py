@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.mpc_paper import sweep
 from benchmarks.mpc_paper.command import compare
 from benchmarks.mpc_paper.scenarios import ScenarioRequest
 from runtime.cli.main import run
+from runtime.config import Config
 
 
 def test_json_alone_on_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
@@ -70,3 +72,24 @@ def test_mistakes_are_told_in_one_line(
     error = capsys.readouterr().err
     assert words in error
     assert error.count("\n") == 1
+
+
+def test_the_curve_and_the_bound_are_computed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sweep, "CURVE_ALPHAS", (0.01, 4.0))
+    rates = tmp_path / "rates.csv"
+    rates.write_text("\n".join(str(100 + 40 * (second % 6)) for second in range(12)))
+    request = sweep.ComparisonRequest(
+        ScenarioRequest("replay", rates_file=rates, peak_load=0.4),
+        policies=("foresight",),
+        repeat=1,
+        seed=1,
+        config=Config(),
+        curve_repeat=1,
+    )
+    comparison = sweep.compare(request, processes=1)
+    saving, keeping = comparison.curve
+    assert (saving.alpha, keeping.alpha) == (0.01, 4.0)
+    assert saving.mean_power_w < keeping.mean_power_w
+    assert comparison.limit[-1].mean_power_w <= keeping.mean_power_w

@@ -10,15 +10,14 @@ from benchmarks.mpc_paper.scenarios import ScenarioRequest, build
 from benchmarks.policies import check_policies
 from benchmarks.workloads.keys import PAPER_SYMBOLS, generated_key_frequencies, read_key_frequencies
 from benchmarks.workloads.rates import (
-    averaged_to,
     generated_equity_day,
     generated_random_walk,
-    read_equity_ticks,
     read_random_walk,
 )
 from mpc.simulation.paper_machine import SPACE
 from mpc.simulation.series import RateSeries
 from mpc.simulation.trace import Windows, draw_trace
+from runtime.rates import averaged_to, read_equity_ticks
 
 
 def test_every_slide_of_a_key_triggers_one_window() -> None:

@@ -7,7 +7,7 @@ from mpc.events import EventKind
 from runtime.config.cron import parse_period
 from runtime.control.holds import NAME, Holds, pause, paused, resume
 from runtime.control.journal import StepRecord, read
-from runtime.insight.words import why
+from runtime.report.words import why
 from tests.runtime.control.cluster import SHORT, FakeCluster, restarted
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from runtime.control.journal import NAME, OLDER_NAME, Journal, encode
-from runtime.web.facts import facts_in
+from runtime.metrics.facts import facts_in
 from runtime.web.follow import JournalTail, NoJournal, journal_folder
 from tests.runtime.control.records import plain_record
 

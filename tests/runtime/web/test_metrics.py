@@ -12,10 +12,10 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from runtime.agent.service.metrics import AgentMetrics
 from runtime.control.journal import StepRecord
-from runtime.web.facts import facts_of
-from runtime.web.hosts import HostView
+from runtime.metrics.facts import facts_of
+from runtime.metrics.hosts import HostView
+from runtime.metrics.state import RunState
 from runtime.web.metrics import ControllerMetrics
-from runtime.web.state import RunState
 from tests.runtime.agent.running_agent import StandIn
 from tests.runtime.web.recorded import config, told_by_batch
 

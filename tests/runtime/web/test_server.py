@@ -7,7 +7,7 @@ from runtime.config import load_config
 from runtime.config.web import Web
 from runtime.control.journal import Journal, StepRecord
 from runtime.fleet.state import FleetState, HostState
-from runtime.web.facts import facts_in
+from runtime.metrics.facts import facts_in
 from runtime.web.pages import CHART_POINTS
 from runtime.web.server import WebServer, access_of, journal_server, web_server
 from tests.runtime.control.cluster import SHORT, FakeCluster

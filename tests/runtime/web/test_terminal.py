@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 
 from runtime.cli import dashboard, top
 from runtime.control.journal import StepRecord
-from runtime.web.facts import facts_in
-from runtime.web.state import RunState
+from runtime.metrics.facts import facts_in
+from runtime.metrics.state import RunState
 from runtime.web.terminal import BLOCKS, screen, sparkline
 from tests.runtime.web.client import ask
 from tests.runtime.web.recorded import told_by_batch

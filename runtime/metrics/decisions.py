@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from mpc.events import EventKind
 from mpc.values import Configuration
 from runtime.control.journal import StepRecord
-from runtime.insight.words import events_in_words, why
+from runtime.report.words import events_in_words, why
 
 MOST_ENTRIES = 60
 _IN_THE_SENTENCE = (

@@ -5,12 +5,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.agent.host.processes import ProcessStat, ProcFolder, TreeTime
+from energy.processes import (
+    NS_PER_TICK,
+    Process,
+    ProcessStat,
+    ProcFolder,
+    TreeTime,
+)
 from tests.runtime.agent.proc_folder import FakeProc
 
 
-def stat(pid: int, own_ticks: int, reaped_ticks: int = 0, started_ticks: int = 1) -> ProcessStat:
-    return ProcessStat(pid, 1, False, started_ticks, own_ticks, reaped_ticks)
+def stat(pid: int, own_ns: int, reaped_ns: int = 0, start_ticks: int = 1) -> ProcessStat:
+    return ProcessStat(Process(pid, start_ticks), 1, False, own_ns, reaped_ns)
 
 
 def test_reads_this_process() -> None:
@@ -20,7 +26,7 @@ def test_reads_this_process() -> None:
     assert me is not None
     assert me.parent_pid == os.getppid()
     assert not me.is_zombie
-    assert me.own_ticks > 0
+    assert me.own_ns > 0
     assert processes.command_line(os.getpid()).endswith(b"\0")
 
 
@@ -36,7 +42,11 @@ def test_brackets_and_blanks_in_a_name_do_not_shift_the_fields(tmp_path: Path) -
     proc.work(7, 11, 5)
     found = ProcFolder(tmp_path).stat(7)
     assert found is not None
-    assert (found.parent_pid, found.own_ticks, found.reaped_ticks) == (3, 11, 5)
+    assert (found.parent_pid, found.own_ns, found.reaped_ns) == (
+        3,
+        11 * NS_PER_TICK,
+        5 * NS_PER_TICK,
+    )
 
 
 def test_an_endless_command_line_is_cut_off(tmp_path: Path) -> None:
@@ -48,15 +58,15 @@ def test_an_endless_command_line_is_cut_off(tmp_path: Path) -> None:
 def test_a_child_that_was_reaped_is_counted_once() -> None:
     tree = TreeTime()
     tree.add([stat(1, 10), stat(2, 100)])
-    tree.add([stat(1, 12, reaped_ticks=103)])
-    assert tree.ticks == 12 + 103
+    tree.add([stat(1, 12, reaped_ns=103)])
+    assert tree.used_ns == 12 + 103
 
 
 def test_a_child_that_was_never_seen_is_counted() -> None:
     tree = TreeTime()
     tree.add([stat(1, 10)])
-    tree.add([stat(1, 10, reaped_ticks=40)])
-    assert tree.ticks == 50
+    tree.add([stat(1, 10, reaped_ns=40)])
+    assert tree.used_ns == 50
 
 
 def test_a_child_reaped_between_two_reads_of_one_look_is_counted_once() -> None:
@@ -64,9 +74,9 @@ def test_a_child_reaped_between_two_reads_of_one_look_is_counted_once() -> None:
     tree.add([stat(1, 10), stat(2, 100)])
     # The parent was read just before it reaped, the child looked for just after.
     tree.add([stat(1, 10)])
-    assert tree.ticks == 110
-    tree.add([stat(1, 10, reaped_ticks=101)])
-    assert tree.ticks == 111
+    assert tree.used_ns == 110
+    tree.add([stat(1, 10, reaped_ns=101)])
+    assert tree.used_ns == 111
 
 
 def test_a_child_reaped_outside_the_tree_stays_counted_and_stalls_nothing() -> None:
@@ -74,15 +84,15 @@ def test_a_child_reaped_outside_the_tree_stays_counted_and_stalls_nothing() -> N
     tree.add([stat(1, 10), stat(2, 10_000)])
     tree.add([stat(1, 11)])
     tree.add([stat(1, 12)])
-    tree.add([stat(1, 13, reaped_ticks=5)])
-    assert tree.ticks == 10_000 + 13 + 5
+    tree.add([stat(1, 13, reaped_ns=5)])
+    assert tree.used_ns == 10_000 + 13 + 5
 
 
 def test_a_pid_of_another_process_is_another_process() -> None:
     tree = TreeTime()
-    tree.add([stat(1, 10), stat(2, 100, started_ticks=5)])
-    tree.add([stat(1, 10, reaped_ticks=100), stat(2, 3, started_ticks=9)])
-    assert tree.ticks == 113
+    tree.add([stat(1, 10), stat(2, 100, start_ticks=5)])
+    tree.add([stat(1, 10, reaped_ns=100), stat(2, 3, start_ticks=9)])
+    assert tree.used_ns == 113
 
 
 class Family:
@@ -135,7 +145,7 @@ def test_whatever_a_family_does_every_tick_is_counted_once(
             family.end(pid)
         else:
             tree.add(family.stats())
-            assert tree.ticks == family.spent
+            assert tree.used_ns == family.spent
 
 
 @given(st.lists(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 99), st.integers(0, 99)))))
@@ -144,8 +154,8 @@ def test_whatever_is_read_the_time_never_falls(looks: list[list[tuple[int, int, 
     ticks = 0
     for look in looks:
         tree.add([stat(pid, own, reaped) for pid, own, reaped in look])
-        assert tree.ticks >= ticks
-        ticks = tree.ticks
+        assert tree.used_ns >= ticks
+        ticks = tree.used_ns
 
 
 def test_an_unreadable_process_is_an_error_of_the_caller(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mpc.values import Configuration
-from runtime.web.points import History, Point, thinned
+from runtime.metrics.points import History, Point, thinned
 
 PLACE = Configuration(2, 2_000_000)
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from mpc.events import Event, EventKind
 from mpc.values import Configuration, Decision
 from runtime.control.journal import StepRecord
-from runtime.insight.words import (
+from runtime.report.words import (
     clock,
     event_in_words,
     events_in_words,

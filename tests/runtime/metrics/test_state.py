@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from mpc.events import Event, EventKind
 from mpc.values import Applied, Configuration
 from runtime.control.journal import StepRecord
-from runtime.web.facts import Facts, facts_of
-from runtime.web.fan import FEWEST_ERRORS, ForecastErrors
-from runtime.web.state import RunState
+from runtime.metrics.facts import Facts, facts_of
+from runtime.metrics.fan import FEWEST_ERRORS, ForecastErrors
+from runtime.metrics.state import RunState
 from tests.runtime.control.records import plain_record
 from tests.runtime.control.records import records as any_record
 from tests.runtime.web.recorded import config, told_by_batch

@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 
 from mpc.values import Alternative, Configuration, CostTerms, LatencyKind, Measurement
 from runtime.control.journal import StepRecord
-from runtime.web.decisions import DecisionLog
-from runtime.web.facts import Facts
-from runtime.web.fan import Expected, ForecastErrors
-from runtime.web.hosts import HostView, from_events
-from runtime.web.points import History, Point
+from runtime.metrics.decisions import DecisionLog
+from runtime.metrics.facts import Facts
+from runtime.metrics.fan import Expected, ForecastErrors
+from runtime.metrics.hosts import HostView, from_events
+from runtime.metrics.points import History, Point
 
 Value = TypeVar("Value")
 WINDOW_S = 3600.0
