@@ -100,7 +100,7 @@ def _curve_jobs(request: ComparisonRequest) -> list[Job]:
 
 
 def _with_alpha(config: Config, alpha: float) -> Config:
-    cost = msgspec.structs.replace(config.cost, alpha=alpha)
+    cost = msgspec.structs.replace(config.cost, latency_weight=alpha)
     return msgspec.structs.replace(config, cost=cost)
 
 

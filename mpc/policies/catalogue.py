@@ -128,7 +128,7 @@ _OWN = (
 
 @cache
 def third_party_policies() -> Discovery[PolicyEntry]:
-    return discover(GROUP, PolicyEntry, _check)
+    return discover(GROUP, PolicyEntry, check_third_party)
 
 
 def policy_entries() -> tuple[PolicyEntry, ...]:
@@ -164,7 +164,7 @@ def _at(place: str) -> Any:
     return getattr(import_module(module), name)
 
 
-def _check(entry: PolicyEntry) -> None:
+def check_third_party(entry: PolicyEntry) -> None:
     """Of a third party's entry, everything that reading a configuration relies on."""
     if not _NAME.fullmatch(entry.name) or entry.sections:
         raise ValueError("a name is of lower-case letters, digits and hyphens, with one table")

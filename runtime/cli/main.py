@@ -13,6 +13,8 @@ from typing import Annotated
 import msgspec
 import typer
 
+from forecasting.catalogue import third_party_forecasters
+from mpc.policies.catalogue import third_party_policies
 from runtime.cli import (
     calibrate,
     dashboard,
@@ -123,6 +125,8 @@ def check(
     typer.echo(f"{config_file}: valid")
     for name, value in _summary(config):
         typer.echo(f"  {name:<15} {value}")
+    for broken in (*third_party_policies().broken, *third_party_forecasters().broken):
+        typer.echo(f"warning: {broken.name} cannot be loaded: {broken.reason}", err=True)
 
 
 @app.command()

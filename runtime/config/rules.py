@@ -53,7 +53,7 @@ def _policies(config: Config) -> Iterator[Contradiction]:
     try:
         chosen = find_policy(config.policy)
     except ValueError as error:
-        yield ((("policy",), f"must be another one: {error}"),)
+        yield ((("policy",), f"must be one that loads: {error}"),)
         return
     for entry in (chosen, *(other for other in policy_entries() if other.has_table)):
         options = config.options_of(entry.name)
@@ -108,7 +108,7 @@ def _forecast(config: Config) -> Iterator[Contradiction]:
     try:
         seasonal = find_forecaster(forecast.model).seasonal
     except ValueError as error:
-        yield ((("forecast", "model"), f"must be another one: {error}"),)
+        yield ((("forecast", "model"), f"must be one that loads: {error}"),)
         return
     if forecast.season_steps is not None and not seasonal:
         yield (

@@ -27,10 +27,16 @@ class Executors(Struct, frozen=True, forbid_unknown_fields=True):
     """Bounds of the executor count."""
 
     min: Annotated[
-        int, Meta(ge=1, le=1000, description="Fewest executors.", extra={"unit": "executors"})
+        int,
+        Meta(
+            ge=1, le=1000, description="Smallest number of executors.", extra={"unit": "executors"}
+        ),
     ] = 1
     max: Annotated[
-        int, Meta(ge=1, le=1000, description="Most executors.", extra={"unit": "executors"})
+        int,
+        Meta(
+            ge=1, le=1000, description="Largest number of executors.", extra={"unit": "executors"}
+        ),
     ] = 12
 
 
@@ -38,17 +44,17 @@ class Frequency(Struct, frozen=True, forbid_unknown_fields=True):
     """CPU frequencies of the worker hosts: a range with a step, or a list instead of it."""
 
     min_khz: Annotated[
-        FrequencyKhz, Meta(description="Lowest frequency.", extra={"unit": "kHz"})
+        FrequencyKhz, Meta(description="Lowest CPU frequency.", extra={"unit": "kHz"})
     ] = 1_200_000
     max_khz: Annotated[
-        FrequencyKhz, Meta(description="Highest frequency.", extra={"unit": "kHz"})
+        FrequencyKhz, Meta(description="Highest CPU frequency.", extra={"unit": "kHz"})
     ] = 2_000_000
     step_khz: Annotated[
         int,
         Meta(
             ge=1,
             le=10_000_000,
-            description="Distance between two frequencies; divides the range.",
+            description="Distance between two frequencies; must divide max_khz - min_khz.",
             extra={"unit": "kHz"},
         ),
     ] = 100_000
@@ -58,7 +64,7 @@ class Frequency(Struct, frozen=True, forbid_unknown_fields=True):
             Meta(
                 min_length=1,
                 max_length=256,
-                description="Frequencies in ascending order, in place of min, max and step.",
+                description="Frequencies in ascending order, in place of min_khz, max_khz and step_khz.",
                 extra={
                     "unit": "kHz",
                     "absent": "the range",
@@ -84,15 +90,15 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
         str,
         Meta(
             pattern=policy_pattern(),
-            description="Strategy that decides; static-N keeps N executors.",
+            description="Policy that decides; static-N keeps N executors.",
             extra={"allowed": ", ".join(policy_names())},
         ),
     ] = "foresight"
     mode: Annotated[
         Literal["control", "advise"],
         Meta(
-            description="control acts on Spark and the hosts; advise decides and writes the "
-            "journal, and touches nothing."
+            description="control acts on Spark and the hosts; advise only writes its decisions to "
+            "the journal."
         ),
     ] = "control"
     seed: Annotated[
@@ -100,7 +106,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
         Meta(
             ge=0,
             le=2**63 - 1,
-            description="Seed of the policies that choose by chance.",
+            description="Seed of the policies that use random numbers.",
         ),
     ] = 1
     slo: Slo = Slo()

@@ -17,15 +17,20 @@ class Slo(Struct, frozen=True, forbid_unknown_fields=True):
 
     latency_ms: Annotated[
         float,
-        Meta(gt=0, le=3_600_000, description="Latency not to exceed.", extra={"unit": "ms"}),
+        Meta(
+            gt=0,
+            le=3_600_000,
+            description="Latency that is not to be exceeded.",
+            extra={"unit": "ms"},
+        ),
     ] = 1000.0
     quantile: Annotated[
         float,
         Meta(
             gt=0.5,
             lt=1,
-            description='With forecast.risk = "cvar": plan for the mean of the scenarios that are '
-            "worse than this quantile.",
+            description="Quantile beyond which the worst scenarios are averaged, with forecast.risk = "
+            '"cvar".',
         ),
     ] = 0.95
 
@@ -57,8 +62,8 @@ class Cost(Struct, frozen=True, forbid_unknown_fields=True):
     profile: Annotated[
         Literal["latency", "balanced", "energy"],
         Meta(
-            description="The weights in one word: rather too fast, as is usual, or rather too "
-            "thrifty. A weight that is given counts instead of the profile's."
+            description="Preset of the three weights: low latency, a balance, or low energy. A "
+            "weight that is set itself takes precedence."
         ),
     ] = "balanced"
     latency_weight: (
@@ -98,13 +103,14 @@ class Cost(Struct, frozen=True, forbid_unknown_fields=True):
         | None
     ) = field(name="gamma", default=None)
     resource: Annotated[
-        Literal["power", "executors"], Meta(description="What the resource term counts.")
+        Literal["power", "executors"],
+        Meta(description="What the resource term of the objective counts."),
     ] = "power"
     scaling: Annotated[
         Literal["normalised", "paper"],
         Meta(
-            description="Scale of the terms: the same weights for any target and cluster size, or "
-            "the scale of the paper, to reproduce it."
+            description="Scale of the objective's terms: normalised, so that weights mean the same "
+            "for any target and cluster, or as in the paper, to reproduce it."
         ),
     ] = "normalised"
 
@@ -120,7 +126,8 @@ class Horizon(Struct, frozen=True, forbid_unknown_fields=True):
     """How far and how finely the controller looks ahead."""
 
     steps: Annotated[
-        int, Meta(ge=1, le=60, description="Steps planned ahead.", extra={"unit": "steps"})
+        int,
+        Meta(ge=1, le=60, description="Number of steps planned ahead.", extra={"unit": "steps"}),
     ] = 2
     step_s: Annotated[
         float, Meta(ge=1, le=60, description="Length of one control step.", extra={"unit": "s"})
@@ -144,20 +151,25 @@ class Forecast(Struct, frozen=True, forbid_unknown_fields=True):
             Meta(
                 ge=2,
                 le=1_000_000,
-                description="Length of the season, for the models that have one.",
+                description="Length of the season, for forecasting models that have one.",
                 extra={"unit": "steps", "absent": "detected", "example": 60},
             ),
         ]
         | None
     ) = None
     scenarios: Annotated[
-        int, Meta(ge=1, le=1000, description="Arrival paths drawn from the forecast.")
+        int,
+        Meta(
+            ge=1,
+            le=1000,
+            description="Number of arrival paths drawn from the forecast for one decision.",
+        ),
     ] = 100
     risk: Annotated[
         Literal["mean", "cvar"],
         Meta(
-            description="Cost over the scenarios: the mean of all, or conditional value at risk, "
-            "the mean of those beyond slo.quantile."
+            description="How the cost of all scenarios becomes one: their mean, or the conditional "
+            "value at risk, the mean of the worst ones beyond slo.quantile."
         ),
     ] = "mean"
 
@@ -171,7 +183,7 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
             Meta(
                 ge=1,
                 le=1000,
-                description="Most executors added in one step.",
+                description="Largest number of executors added in one step.",
                 extra={"unit": "executors", "absent": "unlimited", "example": 4},
             ),
         ]
@@ -183,7 +195,7 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
             Meta(
                 ge=1,
                 le=1000,
-                description="Most executors removed in one step.",
+                description="Largest number of executors removed in one step.",
                 extra={"unit": "executors", "absent": "unlimited", "example": 2},
             ),
         ]
@@ -194,7 +206,7 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
         Meta(
             ge=0,
             le=1000,
-            description="Steps a configuration is kept at least.",
+            description="Smallest number of steps for which a configuration is kept.",
             extra={"unit": "steps"},
         ),
     ] = 0
@@ -204,7 +216,7 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
             Meta(
                 ge=0,
                 le=3600,
-                description="Time from asking for an executor until it serves.",
+                description="Time from requesting an executor until it processes rows.",
                 extra={
                     "unit": "s",
                     "absent": "learned on Spark, where the horizon follows it; none in simulations",
@@ -219,7 +231,7 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
             float,
             Meta(
                 gt=0,
-                description="Power not to exceed in any step.",
+                description="Power that is not to be exceeded in any step.",
                 extra={"unit": "W", "absent": "unlimited", "example": 60.0},
             ),
         ]
@@ -230,7 +242,7 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
             float,
             Meta(
                 gt=0,
-                description="Energy not to exceed over one horizon.",
+                description="Energy that is not to be exceeded over one horizon.",
                 extra={"unit": "J", "absent": "unlimited", "example": 250.0},
             ),
         ]
@@ -241,7 +253,7 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
         Meta(
             ge=1,
             le=100_000_000,
-            description="Nodes the search may expand before it returns its best plan.",
+            description="Nodes that the search may expand before it returns the best plan found.",
             extra={"unit": "nodes"},
         ),
     ] = 20_000
@@ -253,8 +265,8 @@ class Latency(Struct, frozen=True, forbid_unknown_fields=True):
     model: Annotated[
         Literal["auto", "kingman", "micro-batch"],
         Meta(
-            description="Kingman's formula per tuple, Spark's micro-batches, or auto: that of what "
-            "is controlled, micro-batches on Spark and Kingman's in simulations."
+            description="Model of the latency: Kingman's formula per tuple, Spark's micro-batches, or "
+            "auto: micro-batches on Spark, Kingman's formula in simulations of single operators."
         ),
     ] = "auto"
 
