@@ -42,8 +42,8 @@ class Agents(Struct, frozen=True, forbid_unknown_fields=True):
         tuple[Annotated[str, Meta(pattern=AGENT_PATTERN, max_length=1024)], ...],
         Meta(
             max_length=1000,
-            description="Addresses of the agents, one for each worker host. HOST is the host's name "
-            "in Spark where the URL has another: HOST=https://10.0.0.11:9797 or "
+            description="Addresses of the agents, one for each worker host. HOST is the host's "
+            "name in Spark where the URL has another: HOST=https://10.0.0.11:9797 or "
             "HOST=unix:/run/foresight/agent.sock. Plain http is for agents on loopback.",
             extra={
                 "kind": "a list of at most 1000 texts [HOST=]https://NAME:PORT or [HOST=]unix:PATH"
@@ -56,7 +56,7 @@ class Agents(Struct, frozen=True, forbid_unknown_fields=True):
             Meta(
                 min_length=1,
                 max_length=1024,
-                description="Certificate of the private authority that signed the agents' certificates.",
+                description="Certificate of the private authority that signed those of the agents.",
                 extra={"kind": "a path", "absent": "no TLS", "example": "/etc/foresight/ca.pem"},
             ),
         ]
@@ -68,7 +68,7 @@ class Agents(Struct, frozen=True, forbid_unknown_fields=True):
             Meta(
                 min_length=1,
                 max_length=1024,
-                description="Certificate with which this controller identifies itself to the agents.",
+                description="Certificate with which the controller identifies itself to agents.",
                 extra={
                     "kind": "a path",
                     "absent": "no TLS",
@@ -206,7 +206,7 @@ class Journal(Struct, frozen=True, forbid_unknown_fields=True):
         Meta(
             ge=1,
             le=100_000,
-            description="Size at which a new journal file is begun; only the one before it is kept.",
+            description="Size at which a new journal file begins; only the one before is kept.",
             extra={"unit": "MB"},
         ),
     ] = 64
@@ -215,8 +215,8 @@ class Journal(Struct, frozen=True, forbid_unknown_fields=True):
         Meta(
             ge=0,
             le=100_000,
-            description="Largest number of journaled steps that a restarted application learns from; "
-            "after a snapshot of the policy only the later ones. 0: it starts without memory and "
+            description="Largest number of journaled steps that a restarted application learns "
+            "from; after a snapshot of the policy only the later ones. 0: it starts without memory and "
             "saves no snapshot.",
             extra={"unit": "steps"},
         ),

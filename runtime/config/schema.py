@@ -64,7 +64,7 @@ class Frequency(Struct, frozen=True, forbid_unknown_fields=True):
             Meta(
                 min_length=1,
                 max_length=256,
-                description="Frequencies in ascending order, in place of min_khz, max_khz and step_khz.",
+                description="Frequencies, ascending, in place of min_khz, max_khz and step_khz.",
                 extra={
                     "unit": "kHz",
                     "absent": "the range",

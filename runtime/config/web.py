@@ -31,7 +31,7 @@ class Web(Struct, frozen=True, forbid_unknown_fields=True):
         Meta(
             ge=0,
             le=65535,
-            description="Port to listen on, or the next free one if it is taken; 0 for any free port.",
+            description="Port to listen on, or the next free one if it is taken; 0 for any.",
         ),
     ] = 4050
     token_file: (

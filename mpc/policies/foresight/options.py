@@ -29,8 +29,8 @@ class Slo(Struct, frozen=True, forbid_unknown_fields=True):
         Meta(
             gt=0.5,
             lt=1,
-            description="Quantile beyond which the worst scenarios are averaged, with forecast.risk = "
-            '"cvar".',
+            description="Quantile beyond which the worst scenarios are averaged, with "
+            'forecast.risk = "cvar".',
         ),
     ] = 0.95
 
@@ -265,8 +265,8 @@ class Latency(Struct, frozen=True, forbid_unknown_fields=True):
     model: Annotated[
         Literal["auto", "kingman", "micro-batch"],
         Meta(
-            description="Model of the latency: Kingman's formula per tuple, Spark's micro-batches, or "
-            "auto: micro-batches on Spark, Kingman's formula in simulations of single operators."
+            description="Model of the latency: Kingman's formula per tuple, Spark's micro-batches, "
+            "or auto: micro-batches on Spark, Kingman's formula in simulations of single operators."
         ),
     ] = "auto"
 
