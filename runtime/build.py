@@ -1,8 +1,11 @@
 """From a configuration to the objects that decide."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from energy.power import CalibratedPower, PowerModel, prior_power
+from mpc.controller import Controller
 from mpc.policies.catalogue import find_policy
 from mpc.policies.context import Context
 from mpc.ports import Policy
@@ -49,6 +52,27 @@ def live_power(config: Config) -> PowerModel:
         config.executors.max,
         config.frequency.frequencies_khz[-1],
         1.0 if full_power_w is None else full_power_w,
+    )
+
+
+def live_controller(
+    config: Config,
+    space: ConfigurationSpace,
+    make_policy: Callable[[ConfigurationSpace, float], Policy] | None = None,
+) -> Controller:
+    """The controller of the configuration; `make_policy` replaces the policy it names."""
+    power, fixed_dead_time_s = live_power(config), config.limits.dead_time_s
+    plans_ahead = make_policy is not None or find_policy(config.policy).plans_ahead
+    if fixed_dead_time_s is None and not plans_ahead:
+        # To be built anew for another dead time would only make such a policy forget.
+        fixed_dead_time_s = 0.0
+    make = make_policy or (lambda space, seconds: live_policy(config, space, power, seconds))
+    return Controller(
+        lambda seconds: make(space, seconds),
+        space,
+        config.slo.latency_s,
+        config.horizon.step_s,
+        fixed_dead_time_s,
     )
 
 

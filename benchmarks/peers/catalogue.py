@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.peers.setting import SPACE, Setting, cluster_power
+from benchmarks.peers.setting import SPACE, PeerSetting, cluster_power
 from mpc.policies.catalogue import policy_entries
 from mpc.policies.context import Context
 from mpc.ports import Policy
@@ -29,7 +29,7 @@ def all_policies() -> tuple[str, ...]:
     return (first, EXECUTORS_ONLY, *others)
 
 
-def configured(setting: Setting, file: Path | None, overrides: Sequence[str]) -> Config:
+def configured(setting: PeerSetting, file: Path | None, overrides: Sequence[str]) -> Config:
     """The configuration with what the cluster is like; the user's own overrides come last."""
     interval = [
         f"policies.{entry.name}.batch_interval_s={setting.trigger_interval_s}"
@@ -46,7 +46,7 @@ def space_of(name: str) -> ConfigurationSpace:
     return SPACE
 
 
-def make_policy(name: str, setting: Setting, config: Config, seed: int) -> Policy:
+def make_policy(name: str, setting: PeerSetting, config: Config, seed: int) -> Policy:
     context = Context(
         space=space_of(name),
         target_latency_s=setting.target_s,

@@ -40,7 +40,7 @@ Build = Callable[[np.random.Generator], Policy]
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class ThesisCase:
     name: str
     build: Build
     target_s: float = TARGET_S
@@ -49,10 +49,10 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
-class Experiment:
+class ThesisExperiment:
     section: str
     """Of the thesis; "-" where it has none."""
-    cases: Callable[[str], list[Case]]
+    cases: Callable[[str], list[ThesisCase]]
     """By workload: sections 5.9 and 5.10 set some parameters for each."""
 
 
@@ -60,15 +60,15 @@ def _context(generator: np.random.Generator, target_s: float = TARGET_S) -> Cont
     return Context(space=SPACE, target_latency_s=target_s, step_s=BATCH_S, generator=generator)
 
 
-def _learning(name: str, options: QLearningOptions, target_s: float = TARGET_S) -> Case:
-    return Case(
+def _learning(name: str, options: QLearningOptions, target_s: float = TARGET_S) -> ThesisCase:
+    return ThesisCase(
         name,
         lambda generator: QLearningPolicy(options, _context(generator, target_s)),
         target_s,
     )
 
 
-def _executor_strategy(_workload: str) -> list[Case]:
+def _executor_strategy(_workload: str) -> list[ThesisCase]:
     return [
         _learning("static", replace(THESIS, executor_strategy="static")),
         _learning("linear", replace(THESIS, executor_strategy="linear")),
@@ -76,21 +76,21 @@ def _executor_strategy(_workload: str) -> list[Case]:
     ]
 
 
-def _history_window(_workload: str) -> list[Case]:
+def _history_window(_workload: str) -> list[ThesisCase]:
     return [
         _learning(f"{minutes} min", replace(THESIS, window_s=60.0 * minutes))
         for minutes in (1, 2, 3)
     ]
 
 
-def _decision_interval(_workload: str) -> list[Case]:
+def _decision_interval(_workload: str) -> list[ThesisCase]:
     return [
         _learning(f"{minutes} min", replace(THESIS, decision_interval_s=60.0 * minutes))
         for minutes in (1, 2, 3)
     ]
 
 
-def _initialiser(_workload: str) -> list[Case]:
+def _initialiser(_workload: str) -> list[ThesisCase]:
     static = replace(THESIS, executor_strategy="static")
     zero = replace(static, initialisation="zero", exploration="epsilon", epsilon=0.2)
     return [
@@ -100,24 +100,27 @@ def _initialiser(_workload: str) -> list[Case]:
     ]
 
 
-def _learning_factor(_workload: str) -> list[Case]:
+def _learning_factor(_workload: str) -> list[ThesisCase]:
     return [
         _learning(f"{factor:g}", replace(THESIS, learning_factor=factor))
         for factor in (0.7, 0.07, 0.007)
     ]
 
 
-def _discretisation(_workload: str) -> list[Case]:
+def _discretisation(_workload: str) -> list[ThesisCase]:
     return [
         _learning(f"{step_s:g} s", replace(THESIS, latency_granularity_ms=1e3 * step_s))
         for step_s in (5.0, 10.0, 15.0)
     ]
 
 
-def _value_iteration(_workload: str) -> list[Case]:
+def _value_iteration(_workload: str) -> list[ThesisCase]:
     return [
         _learning("temporal difference", THESIS),
-        *(Case(f"trained {minutes} min", _trained(60.0 * minutes)) for minutes in (5, 10, 20)),
+        *(
+            ThesisCase(f"trained {minutes} min", _trained(60.0 * minutes))
+            for minutes in (5, 10, 20)
+        ),
     ]
 
 
@@ -134,7 +137,7 @@ def _trained(training_s: float) -> Build:
     return build
 
 
-def _target(workload: str) -> list[Case]:
+def _target(workload: str) -> list[ThesisCase]:
     window_s = 180.0 if workload == "W1" else 120.0
     return [
         _learning(f"{target_s:g} s", replace(THESIS, window_s=window_s), target_s)
@@ -142,23 +145,23 @@ def _target(workload: str) -> list[Case]:
     ]
 
 
-def _overall(workload: str) -> list[Case]:
+def _overall(workload: str) -> list[ThesisCase]:
     interval_s = 120.0 if workload == "W1" else 60.0
     return [
         *(_static(executors) for executors in (4, 8, 12, 24)),
         _learning("q-learning", replace(THESIS, decision_interval_s=interval_s)),
-        Case(
+        ThesisCase(
             "spark-ratio",
             lambda generator: SparkRatioPolicy(SparkRatioOptions(), _context(generator)),
         ),
-        Case(
+        ThesisCase(
             "parameter-search",
             lambda generator: ParameterSearchPolicy(ParameterSearchOptions(), _context(generator)),
         ),
     ]
 
 
-def _exploration(_workload: str) -> list[Case]:
+def _exploration(_workload: str) -> list[ThesisCase]:
     return [
         _learning("greedy", THESIS),
         _learning("epsilon 0.2", replace(THESIS, exploration="epsilon")),
@@ -169,20 +172,22 @@ def _exploration(_workload: str) -> list[Case]:
     ]
 
 
-def _static(executors: int) -> Case:
+def _static(executors: int) -> ThesisCase:
     fixed = Configuration(executors, FREQUENCY_KHZ)
-    return Case(f"static-{executors}", lambda _generator: FixedPolicy(fixed), executors=executors)
+    return ThesisCase(
+        f"static-{executors}", lambda _generator: FixedPolicy(fixed), executors=executors
+    )
 
 
 EXPERIMENTS = {
-    "executor-strategy": Experiment("5.2", _executor_strategy),
-    "history-window": Experiment("5.3", _history_window),
-    "decision-interval": Experiment("5.4", _decision_interval),
-    "initialiser": Experiment("5.5", _initialiser),
-    "learning-factor": Experiment("5.6", _learning_factor),
-    "discretisation": Experiment("5.7", _discretisation),
-    "value-iteration": Experiment("5.8", _value_iteration),
-    "target": Experiment("5.9", _target),
-    "overall": Experiment("5.10", _overall),
-    "exploration": Experiment("-", _exploration),
+    "executor-strategy": ThesisExperiment("5.2", _executor_strategy),
+    "history-window": ThesisExperiment("5.3", _history_window),
+    "decision-interval": ThesisExperiment("5.4", _decision_interval),
+    "initialiser": ThesisExperiment("5.5", _initialiser),
+    "learning-factor": ThesisExperiment("5.6", _learning_factor),
+    "discretisation": ThesisExperiment("5.7", _discretisation),
+    "value-iteration": ThesisExperiment("5.8", _value_iteration),
+    "target": ThesisExperiment("5.9", _target),
+    "overall": ThesisExperiment("5.10", _overall),
+    "exploration": ThesisExperiment("-", _exploration),
 }

@@ -216,7 +216,8 @@ def odd_bounds(random: np.random.Generator) -> Bounds:
 
 
 def restored(policy: Policy) -> Policy:
-    return load(save(policy))
+    copied: Policy = load(save(policy))
+    return copied
 
 
 def _random_runs() -> Iterator[tuple[np.random.Generator, list[dict[str, Any]]]]:

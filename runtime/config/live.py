@@ -189,7 +189,7 @@ class Power(Struct, frozen=True, forbid_unknown_fields=True):
         return self.full_power_w is not None or self.coefficients is not None
 
 
-class Journal(Struct, frozen=True, forbid_unknown_fields=True):
+class JournalOptions(Struct, frozen=True, forbid_unknown_fields=True):
     """The record of every step, from which a restarted application continues."""
 
     folder: Annotated[
@@ -216,8 +216,8 @@ class Journal(Struct, frozen=True, forbid_unknown_fields=True):
             ge=0,
             le=100_000,
             description="Largest number of journaled steps that a restarted application learns "
-            "from; after a snapshot of the policy only the later ones. 0: it starts without memory and "
-            "saves no snapshot.",
+            "from; after a snapshot of the policy only the later ones. 0: it starts without "
+            "memory and saves no snapshot.",
             extra={"unit": "steps"},
         ),
     ] = 600

@@ -14,7 +14,7 @@ from msgspec import Meta, Struct
 
 from mpc.policies.catalogue import find_policy, policy_names, policy_pattern
 from mpc.policies.foresight.options import Cost, Forecast, Horizon, Latency, Limits, Slo
-from runtime.config.live import Agents, Journal, Power, Spark
+from runtime.config.live import Agents, JournalOptions, Power, Spark
 from runtime.config.policy_tables import PolicyTables
 from runtime.config.schedule import Schedule
 from runtime.config.web import Web
@@ -121,7 +121,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     agents: Agents = Agents()
     schedule: Schedule = Schedule()
     power: Power = Power()
-    journal: Journal = Journal()
+    journal: JournalOptions = JournalOptions()
     web: Web = Web()
     policies: PolicyTables = PolicyTables()
 
