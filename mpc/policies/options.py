@@ -12,6 +12,13 @@ from msgspec import Meta
 
 DAY_S = 86_400.0
 
+SecondsInADay = Annotated[float, Meta(ge=0, le=DAY_S, extra={"unit": "s"})]
+PositiveSecondsInADay = Annotated[float, Meta(gt=0, le=DAY_S, extra={"unit": "s"})]
+SecondsInAnHour = Annotated[float, Meta(ge=0, le=3600, extra={"unit": "s"})]
+PositiveSecondsInAnHour = Annotated[float, Meta(gt=0, le=3600, extra={"unit": "s"})]
+Share = Annotated[float, Meta(ge=0, le=1)]
+PositiveShare = Annotated[float, Meta(gt=0, le=1)]
+
 Key = tuple[str, ...]
 Contradiction = tuple[tuple[Key, str], ...]
 """Options in conflict, the likeliest culprit first, each with what it must be."""

@@ -5,19 +5,17 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from mpc.policies.options import Contradiction, Surroundings, ascending
+from mpc.policies.options import Contradiction, PositiveShare, Surroundings, ascending
 
 
 class DecentralisedOptions(Struct, frozen=True, forbid_unknown_fields=True):
     """Every executor decides for itself by its own load; the sum is the target."""
 
     target_load: Annotated[
-        float,
+        PositiveShare,
         Meta(
-            gt=0,
-            le=1,
             description="Desired load of an executor as a share of its capacity, between "
-            "lower_load and upper_load.",
+            "lower_load and upper_load."
         ),
     ] = 0.7
     upper_load: Annotated[

@@ -7,16 +7,18 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from mpc.policies.options import Discount, ReconfigurationWeight, ResourceWeight
+from mpc.policies.options import (
+    Discount,
+    PositiveShare,
+    ReconfigurationWeight,
+    ResourceWeight,
+    SecondsInAnHour,
+    Share,
+)
 
 SettleS = Annotated[
-    float,
-    Meta(
-        ge=0,
-        le=3600,
-        description="Longest rest after a change while executors are started or ended.",
-        extra={"unit": "s"},
-    ),
+    SecondsInAnHour,
+    Meta(description="Longest rest after a change while executors are started or ended."),
 ]
 
 
@@ -54,7 +56,7 @@ class EdfModelBasedOptions(Struct, frozen=True, forbid_unknown_fields=True):
     resource_weight: ResourceWeight = 0.4
     reconfiguration_weight: ReconfigurationWeight = 0.2
     learning_rate: Annotated[
-        float, Meta(gt=0, le=1, description="Weight of the newest sample in an estimate.")
+        PositiveShare, Meta(description="Weight of the newest sample in an estimate.")
     ] = 0.1
     discount: Discount = 0.99
     rate_quantum_per_s: Annotated[
@@ -81,6 +83,4 @@ class EdfModelBasedOptions(Struct, frozen=True, forbid_unknown_fields=True):
 class EdfQLearningOptions(EdfModelBasedOptions, frozen=True, forbid_unknown_fields=True):
     """Q-learning over executors and arrival rate; takes long to learn."""
 
-    exploration: Annotated[
-        float, Meta(ge=0, le=1, description="Share of the choices made at random.")
-    ] = 0.05
+    exploration: Annotated[Share, Meta(description="Share of the choices made at random.")] = 0.05

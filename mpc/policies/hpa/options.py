@@ -4,12 +4,14 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from mpc.policies.options import PositiveSecondsInAnHour, PositiveShare, SecondsInAnHour
+
 
 class HpaOptions(Struct, frozen=True, forbid_unknown_fields=True):
     """Kubernetes' Horizontal Pod Autoscaler on CPU utilisation."""
 
     target_utilisation: Annotated[
-        float, Meta(gt=0, le=1, description="CPU utilisation of the executors to keep.")
+        PositiveShare, Meta(description="CPU utilisation of the executors to keep.")
     ] = 0.8
     tolerance: Annotated[
         float,
@@ -20,26 +22,13 @@ class HpaOptions(Struct, frozen=True, forbid_unknown_fields=True):
         ),
     ] = 0.1
     sync_period_s: Annotated[
-        float,
-        Meta(gt=0, le=3600, description="Time between two decisions.", extra={"unit": "s"}),
+        PositiveSecondsInAnHour, Meta(description="Time between two decisions.")
     ] = 15.0
     scale_down_window_s: Annotated[
-        float,
-        Meta(
-            ge=0,
-            le=3600,
-            description="Window whose highest recommendation limits a scale-in.",
-            extra={"unit": "s"},
-        ),
+        SecondsInAnHour, Meta(description="Window whose highest recommendation limits a scale-in.")
     ] = 300.0
     scale_up_window_s: Annotated[
-        float,
-        Meta(
-            ge=0,
-            le=3600,
-            description="Window whose lowest recommendation limits a scale-out.",
-            extra={"unit": "s"},
-        ),
+        SecondsInAnHour, Meta(description="Window whose lowest recommendation limits a scale-out.")
     ] = 0.0
     scale_up_share: Annotated[
         float,
@@ -61,11 +50,6 @@ class HpaOptions(Struct, frozen=True, forbid_unknown_fields=True):
         ),
     ] = 4
     scale_up_period_s: Annotated[
-        float,
-        Meta(
-            gt=0,
-            le=3600,
-            description="Period that scale_up_share and scale_up_pods refer to.",
-            extra={"unit": "s"},
-        ),
+        PositiveSecondsInAnHour,
+        Meta(description="Period that scale_up_share and scale_up_pods refer to."),
     ] = 15.0

@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
+from mpc.policies.options import PositiveShare
+
 
 class LatOptions(Struct, frozen=True, forbid_unknown_fields=True):
     """The predictive strategies of the MPC paper."""
@@ -25,7 +27,7 @@ class LatOptions(Struct, frozen=True, forbid_unknown_fields=True):
         float, Meta(ge=0, description="Weight of changing the configuration.")
     ] = 0.4
     utilisation_headroom: Annotated[
-        float, Meta(gt=0, le=1, description="Utilisation at which an operator counts as saturated.")
+        PositiveShare, Meta(description="Utilisation at which an operator counts as saturated.")
     ] = 0.95
     feedback_memory: Annotated[
         int, Meta(ge=1, description="Past ratios of measured to predicted waits in the correction.")

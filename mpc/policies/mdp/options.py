@@ -7,7 +7,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from mpc.policies.options import Discount, ReconfigurationWeight, ResourceWeight
+from mpc.policies.options import Discount, PositiveShare, ReconfigurationWeight, ResourceWeight
 
 
 class MdpOptions(Struct, frozen=True, forbid_unknown_fields=True):
@@ -41,10 +41,6 @@ class MdpRlOptions(MdpOptions, frozen=True, forbid_unknown_fields=True):
     """Model-based reinforcement learning: one sweep of value iteration a step."""
 
     violation_smoothing: Annotated[
-        float,
-        Meta(
-            gt=0,
-            le=1,
-            description="Weight of the last step in the estimated frequency of violations.",
-        ),
+        PositiveShare,
+        Meta(description="Weight of the last step in the estimated frequency of violations."),
     ] = 0.1

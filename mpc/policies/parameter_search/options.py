@@ -7,7 +7,12 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from mpc.policies.options import DAY_S, Contradiction, Surroundings, ascending
+from mpc.policies.options import (
+    Contradiction,
+    PositiveSecondsInADay,
+    Surroundings,
+    ascending,
+)
 
 
 class ParameterSearchOptions(Struct, frozen=True, forbid_unknown_fields=True):
@@ -50,13 +55,8 @@ class ParameterSearchOptions(Struct, frozen=True, forbid_unknown_fields=True):
         ),
     ] = 0.5
     history_s: Annotated[
-        float,
-        Meta(
-            gt=0,
-            le=DAY_S,
-            description="Length of the history that candidate thresholds are tried on.",
-            extra={"unit": "s"},
-        ),
+        PositiveSecondsInADay,
+        Meta(description="Length of the history that candidate thresholds are tried on."),
     ] = 1200.0
     violation_executors: (
         Annotated[

@@ -10,7 +10,16 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from mpc.policies.options import DAY_S, Contradiction, Key, Surroundings, at_most
+from mpc.policies.options import (
+    DAY_S,
+    Contradiction,
+    Key,
+    PositiveSecondsInADay,
+    PositiveShare,
+    Share,
+    Surroundings,
+    at_most,
+)
 
 Initialisation = Literal["zero", "random", "optimised"]
 ExplorationKind = Literal["greedy", "epsilon", "decreasing-epsilon"]
@@ -67,17 +76,11 @@ class QLearningOptions(Struct, frozen=True, forbid_unknown_fields=True):
         | None
     ) = None
     window_s: Annotated[
-        float,
-        Meta(
-            gt=0,
-            le=DAY_S,
-            description="Sliding window over which latency and arrivals are averaged.",
-            extra={"unit": "s"},
-        ),
+        PositiveSecondsInADay,
+        Meta(description="Sliding window over which latency and arrivals are averaged."),
     ] = 120.0
     decision_interval_s: Annotated[
-        float,
-        Meta(gt=0, le=DAY_S, description="Time between two decisions.", extra={"unit": "s"}),
+        PositiveSecondsInADay, Meta(description="Time between two decisions.")
     ] = 60.0
     batch_interval_s: (
         Annotated[
@@ -93,8 +96,7 @@ class QLearningOptions(Struct, frozen=True, forbid_unknown_fields=True):
         | None
     ) = None
     learning_factor: Annotated[
-        float,
-        Meta(gt=0, le=1, description="Weight of a new experience against the earlier ones."),
+        PositiveShare, Meta(description="Weight of a new experience against the earlier ones.")
     ] = 0.7
     discount_factor: Annotated[
         float,
@@ -111,14 +113,12 @@ class QLearningOptions(Struct, frozen=True, forbid_unknown_fields=True):
             "probability epsilon, constant or decreasing."
         ),
     ] = "greedy"
-    epsilon: Annotated[float, Meta(ge=0, le=1, description="Probability of a random action.")] = 0.2
+    epsilon: Annotated[Share, Meta(description="Probability of a random action.")] = 0.2
     epsilon_step: Annotated[
-        float,
+        Share,
         Meta(
-            ge=0,
-            le=1,
             description="Amount by which epsilon falls with every decision "
-            '(exploration = "decreasing-epsilon").',
+            '(exploration = "decreasing-epsilon").'
         ),
     ] = 0.05
     reward: Annotated[
@@ -172,13 +172,10 @@ class ValueIterationOptions(QLearningOptions, frozen=True, forbid_unknown_fields
     """A model learned in a training period, solved by value iteration, then q-learning."""
 
     training_s: Annotated[
-        float,
+        PositiveSecondsInADay,
         Meta(
-            gt=0,
-            le=DAY_S,
             description="Length of the training period, in which actions are explored with "
-            "decreasing epsilon.",
-            extra={"unit": "s"},
+            "decreasing epsilon."
         ),
     ] = 300.0
     iterations: Annotated[

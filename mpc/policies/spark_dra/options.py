@@ -4,39 +4,30 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from mpc.policies.options import DAY_S
+from mpc.policies.options import (
+    PositiveSecondsInADay,
+    PositiveSecondsInAnHour,
+    SecondsInAnHour,
+)
 
 
 class SparkDraOptions(Struct, frozen=True, forbid_unknown_fields=True):
     """Spark's core dynamic allocation: executors for tasks that wait."""
 
     backlog_timeout_s: Annotated[
-        float,
-        Meta(
-            gt=0,
-            le=3600,
-            description="Seconds for which tasks must wait before the first executor is added.",
-            extra={"unit": "s"},
-        ),
+        PositiveSecondsInAnHour,
+        Meta(description="Seconds for which tasks must wait before the first executor is added."),
     ] = 1.0
     sustained_timeout_s: Annotated[
-        float,
+        PositiveSecondsInAnHour,
         Meta(
-            gt=0,
-            le=3600,
             description="Seconds of sustained backlog before the number of new executors is "
-            "doubled.",
-            extra={"unit": "s"},
+            "doubled."
         ),
     ] = 1.0
     idle_timeout_s: Annotated[
-        float,
-        Meta(
-            gt=0,
-            le=DAY_S,
-            description="Seconds without a task after which an executor is removed.",
-            extra={"unit": "s"},
-        ),
+        PositiveSecondsInADay,
+        Meta(description="Seconds without a task after which an executor is removed."),
     ] = 60.0
     tasks: Annotated[
         int,
@@ -52,11 +43,6 @@ class SparkDraOptions(Struct, frozen=True, forbid_unknown_fields=True):
         ),
     ] = 1
     batch_interval_s: Annotated[
-        float,
-        Meta(
-            ge=0,
-            le=3600,
-            description="Trigger interval of the query; 0 if batches run back to back.",
-            extra={"unit": "s"},
-        ),
+        SecondsInAnHour,
+        Meta(description="Trigger interval of the query; 0 if batches run back to back."),
     ] = 0.0

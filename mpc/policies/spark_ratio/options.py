@@ -5,7 +5,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from mpc.policies.options import Contradiction, Surroundings, ascending
+from mpc.policies.options import Contradiction, PositiveSecondsInAnHour, Surroundings, ascending
 
 
 class SparkRatioOptions(Struct, frozen=True, forbid_unknown_fields=True):
@@ -24,8 +24,7 @@ class SparkRatioOptions(Struct, frozen=True, forbid_unknown_fields=True):
         | None
     ) = None
     scaling_interval_s: Annotated[
-        float,
-        Meta(gt=0, le=3600, description="Time between two decisions.", extra={"unit": "s"}),
+        PositiveSecondsInAnHour, Meta(description="Time between two decisions.")
     ] = 60.0
     upper: Annotated[
         float,

@@ -4,25 +4,23 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from mpc.policies.options import PositiveShare, Share
+
 
 class SplOptions(Struct, frozen=True, forbid_unknown_fields=True):
     """Expand while congested and while it helps, contract while it does not hurt."""
 
     congestion_threshold: Annotated[
-        float,
+        Share,
         Meta(
-            ge=0,
-            le=1,
             description="Share of a step with a blocked source above which the operator counts as "
-            "congested.",
+            "congested."
         ),
     ] = 0.1
     sensitivity: Annotated[
-        float,
+        PositiveShare,
         Meta(
-            gt=0,
-            le=1,
             description="Throughput counts as changed when it falls below this share of the "
-            "remembered one.",
+            "remembered one."
         ),
     ] = 0.9
