@@ -51,7 +51,7 @@ class Subject:
         return self.entry.build(options, context)
 
 
-class Check(NamedTuple):
+class PolicyCheck(NamedTuple):
     name: str
     run: Callable[[Subject], None]
 
@@ -273,13 +273,13 @@ def _scales_out_of_an_overload(subject: Subject) -> None:
 
 
 CHECKS = (
-    Check("decides whatever is measured", _decides_whatever_is_measured),
-    Check("stays within the bounds", _stays_within_the_bounds),
-    Check("is the same after a snapshot", _is_the_same_after_a_snapshot),
-    Check("repeats itself with one seed", _repeats_itself_with_one_seed),
-    Check("holds while nothing is measured", _holds_while_nothing_is_measured),
-    Check("stays calm in a calm stream", _stays_calm_in_a_calm_stream),
-    Check("scales out of an overload", _scales_out_of_an_overload),
+    PolicyCheck("decides whatever is measured", _decides_whatever_is_measured),
+    PolicyCheck("stays within the bounds", _stays_within_the_bounds),
+    PolicyCheck("is the same after a snapshot", _is_the_same_after_a_snapshot),
+    PolicyCheck("repeats itself with one seed", _repeats_itself_with_one_seed),
+    PolicyCheck("holds while nothing is measured", _holds_while_nothing_is_measured),
+    PolicyCheck("stays calm in a calm stream", _stays_calm_in_a_calm_stream),
+    PolicyCheck("scales out of an overload", _scales_out_of_an_overload),
 )
 
 

@@ -13,8 +13,8 @@ from mpc.policies.contract import (
     CHECKS,
     SPACE,
     STEP_S,
-    Check,
     ContractBroken,
+    PolicyCheck,
     SmallPlant,
     Subject,
     check_policy,
@@ -79,7 +79,7 @@ def is_exempt(name: str, check: str) -> bool:
         if not is_exempt(name, check.name)
     ],
 )
-def test_the_contract_is_kept(name: str, check: Check) -> None:
+def test_the_contract_is_kept(name: str, check: PolicyCheck) -> None:
     check.run(SUBJECTS[name])
 
 
@@ -153,7 +153,7 @@ def deaf_entry() -> PolicyEntry:
 
 
 @pytest.mark.parametrize("check", CHECKS[1:5], ids=lambda check: check.name)
-def test_a_policy_that_breaks_a_promise_is_found_out(check: Check) -> None:
+def test_a_policy_that_breaks_a_promise_is_found_out(check: PolicyCheck) -> None:
     with pytest.raises(Exception, match=r"outside|may not hold|differ|without a measurement"):
         check.run(Subject(deaf_entry()))
 
