@@ -1,31 +1,15 @@
-"""Forecasters by name."""
+"""Makes a forecaster by its name."""
 
-from collections.abc import Callable
 from typing import Any
 
-from forecasting.contract import Forecaster, Model
+from forecasting.catalogue import find_forecaster
+from forecasting.contract import Forecaster
 from forecasting.guarded import GuardedForecaster
-from forecasting.holt import Holt
-from forecasting.holt_winters import HoltWinters
-from forecasting.last import LastValue
-from forecasting.mixture import Mixture
-from forecasting.recent_mean import RecentMean
-from forecasting.ses import SimpleSmoothing
-
-_MODELS: dict[str, Callable[..., Model]] = {
-    "last": LastValue,
-    "mean-3": RecentMean,
-    "ses": SimpleSmoothing,
-    "holt": Holt,
-    "holt-winters": HoltWinters,
-}
-FORECASTER_NAMES = (*_MODELS, "mixture")
 
 
 def make_forecaster(name: str, **parameters: Any) -> Forecaster:
     """The forecaster called `name`; `parameters` are those of its constructor."""
-    if name not in FORECASTER_NAMES:
-        raise ValueError(f"no forecaster {name!r}; choose one of {', '.join(FORECASTER_NAMES)}")
-    if name == "mixture":
-        return Mixture(**parameters)
-    return GuardedForecaster(_MODELS[name](**parameters))
+    entry = find_forecaster(name)
+    made = entry.model_type()(**parameters)
+    forecaster: Forecaster = made if entry.guarded else GuardedForecaster(made)
+    return forecaster

@@ -1,13 +1,19 @@
 """The state of a controller as bytes, so that a restart does not forget what was learned.
 
-A pickle that names nothing but the classes of `mpc` and `forecasting`, the power models, arrays,
-random generators and plain containers. That keeps a snapshot from holding what does not belong in
+A pickle that names nothing but the classes of `mpc`, of `forecasting` and of the distributions that
+add policies or forecasters, the power models, arrays, random generators and plain containers. That
+keeps a snapshot from holding what does not belong in
 one; whose file it is and whether it is whole is checked by whoever reads the file.
 """
 
 import io
 import pickle
+import re
+from functools import cache
 from typing import Any
+
+from forecasting.catalogue import third_party_forecasters
+from mpc.policies.catalogue import third_party_policies
 
 PROTOCOL = 4
 PACKAGES = ("mpc", "forecasting")
@@ -69,4 +75,13 @@ class _Reader(pickle.Unpickler):
 
 
 def _is_admitted(module: str) -> bool:
-    return module in MODULES or module.split(".", 1)[0] in PACKAGES
+    return module in MODULES or module.split(".", 1)[0] in _packages()
+
+
+@cache
+def _packages() -> frozenset[str]:
+    places = (
+        *(entry.builder for entry in third_party_policies().usable),
+        *(entry.model for entry in third_party_forecasters().usable),
+    )
+    return frozenset((*PACKAGES, *(re.split("[.:]", place)[0] for place in places)))

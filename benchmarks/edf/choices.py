@@ -7,10 +7,15 @@ from typing import Literal
 import numpy as np
 
 from benchmarks.edf.query import Operator
-from mpc.policies.edf.learning import LearningParameters
+from mpc.policies.edf.learning import LearningTask
 from mpc.policies.edf.model_based import ModelBasedScaling
+from mpc.policies.edf.options import (
+    EdfModelBasedOptions,
+    EdfQLearningOptions,
+    EdfThresholdOptions,
+)
 from mpc.policies.edf.q_learning import QLearningScaling
-from mpc.policies.edf.threshold import ThresholdParameters, ThresholdScaling
+from mpc.policies.edf.threshold import ThresholdScaling
 from mpc.policies.edf.values import LocalPolicy
 
 Weights = Literal["perf = res = 2 rcf", "perf = rcf = 2 res"]
@@ -38,21 +43,16 @@ class EdfChoice:
     def policy(self, operator: Operator, generator: np.random.Generator) -> LocalPolicy:
         """The local policy of one operator's manager."""
         if isinstance(self.setting, float):
-            return ThresholdScaling(ThresholdParameters(1, operator.max_replicas, self.setting))
+            options = EdfThresholdOptions(scale_out_utilisation=self.setting)
+            return ThresholdScaling(options, 1, operator.max_replicas)
         if operator.bound_s is None:
             raise ValueError(f"{operator.name} has no response time bound to learn from")
         performance, resource, reconfiguration = WEIGHTS[self.setting]
-        parameters = LearningParameters(
-            bound_s=operator.bound_s,
-            min_replicas=1,
-            max_replicas=operator.max_replicas,
-            performance_weight=performance,
-            resource_weight=resource,
-            reconfiguration_weight=reconfiguration,
-        )
+        task = LearningTask(operator.bound_s, 1, operator.max_replicas)
         if self.local == "q-learning":
-            return QLearningScaling(parameters, generator)
-        return ModelBasedScaling(parameters)
+            learning = EdfQLearningOptions(performance, resource, reconfiguration)
+            return QLearningScaling(learning, task, generator)
+        return ModelBasedScaling(EdfModelBasedOptions(performance, resource, reconfiguration), task)
 
 
 @dataclass(frozen=True, slots=True)

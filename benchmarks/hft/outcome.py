@@ -39,7 +39,7 @@ def outcome(
     for. A step whose predictions never came has no latency and violates the target. Power is the
     mean of what was read during the step; steps without a reading take the mean of the others.
     """
-    step_s, target_s = config.horizon.step_s, config.slo.latency_ms / 1e3
+    step_s, target_s = config.horizon.step_s, config.slo.latency_s
     count = len(records)
     if count == 0:
         raise ValueError("no control step was measured")

@@ -11,7 +11,7 @@ from benchmarks.mdp.arrivals import Arrivals, taxi_arrivals
 from benchmarks.mdp.setting import DISCOUNT, VIOLATION_SMOOTHING, MdpSetting, violations
 from benchmarks.mdp.year import SLOTS_A_DAY, MdpOutcome, simulate
 from mpc.policies.mdp.agents import DecentralisedAgents
-from mpc.policies.mdp.controllers import CentralisedMdp, CentralisedRl, Controller
+from mpc.policies.mdp.controllers import CentralisedMdp, CentralisedRl, LevelController
 from mpc.values import IntArray
 
 MDP = "centralised MDP"
@@ -53,7 +53,7 @@ def drawn(workload: MdpWorkload) -> tuple[Arrivals, IntArray]:
     return arrivals, arrivals.draw(workload.days * SLOTS_A_DAY, generator)
 
 
-def make_controller(name: str, setting: MdpSetting, arrivals: Arrivals) -> Controller:
+def make_controller(name: str, setting: MdpSetting, arrivals: Arrivals) -> LevelController:
     levels = len(arrivals.transitions)
     instances, weights = setting.instances, setting.weights
     known = violations(setting, levels)

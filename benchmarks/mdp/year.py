@@ -6,7 +6,7 @@ from time import process_time
 import numpy as np
 
 from benchmarks.mdp.setting import SLOT_S, MdpSetting, utilisations, violations
-from mpc.policies.mdp.controllers import Controller, Slot
+from mpc.policies.mdp.controllers import LevelController, Slot
 from mpc.values import FloatArray, IntArray
 
 SLOTS_A_DAY = int(24 * 3600 / SLOT_S)
@@ -30,7 +30,7 @@ class MdpOutcome:
         return float(self.daily_cost[:day].mean())
 
 
-def simulate(setting: MdpSetting, levels: IntArray, controller: Controller) -> MdpOutcome:
+def simulate(setting: MdpSetting, levels: IntArray, controller: LevelController) -> MdpOutcome:
     """`levels` has one more value than there are slots. Starts in the middle of the instances.
 
     As in Eq. 1 the response time of a slot is that of the rate at its start, T(s, a).

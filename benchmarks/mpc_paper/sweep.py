@@ -7,11 +7,13 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from benchmarks.mpc_paper.catalogue import check_policies, clairvoyance
+from benchmarks.mpc_paper.catalogue import clairvoyance
 from benchmarks.mpc_paper.comparison import PaperJob, run_job
 from benchmarks.mpc_paper.scenarios import ScenarioRequest, build
+from benchmarks.policies import check_policies
 from benchmarks.results import Comparison, CurvePoint, Limit, Run
 from benchmarks.workloads.data import default_data
+from mpc.simulation.paper_machine import SPACE
 from mpc.simulation.pool import run_all
 from runtime.config import Config
 
@@ -37,7 +39,7 @@ class ComparisonRequest:
 def compare(
     request: ComparisonRequest, processes: int | None, on_done: Callable[[], None] | None = None
 ) -> Comparison:
-    check_policies(request.policies)
+    check_policies(request.policies, SPACE, also=["oracle"])
     scenario = build(request.scenario)
     jobs = [*_policy_jobs(request), *_curve_jobs(request)]
     runs = run_all(run_job, jobs, processes, on_done)
@@ -100,7 +102,7 @@ def _curve_jobs(request: ComparisonRequest) -> list[PaperJob]:
 
 
 def _with_alpha(config: Config, alpha: float) -> Config:
-    cost = msgspec.structs.replace(config.cost, alpha=alpha)
+    cost = msgspec.structs.replace(config.cost, latency_weight=alpha)
     return msgspec.structs.replace(config, cost=cost)
 
 

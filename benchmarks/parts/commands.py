@@ -50,17 +50,17 @@ def forecast(
 ) -> None:
     """Error, interval coverage and time of every forecasting model on a trace."""
     from benchmarks.parts.forecast import evaluate_forecasters
-    from forecasting.registry import FORECASTER_NAMES
+    from forecasting.catalogue import forecaster_names
     from runtime.cli.output import Results, activity, show
     from runtime.rates import read_rates
 
     for model in models or ():
-        if model not in FORECASTER_NAMES:
-            names = ", ".join(FORECASTER_NAMES)
+        if model not in forecaster_names():
+            names = ", ".join(forecaster_names())
             raise typer.BadParameter(f"{model!r} is not one of {names}.", param_hint="'--model'")
     rates = read_rates(rates_file, rate_column)
     with activity("forecast") as begin:
-        rows = evaluate_forecasters(rates, models or FORECASTER_NAMES, horizon, begin)
+        rows = evaluate_forecasters(rates, models or forecaster_names(), horizon, begin)
     show(Results("forecast", "replay", rows), json_file)
 
 

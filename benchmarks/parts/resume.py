@@ -12,15 +12,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from mpc.controller import Controller
+from mpc.policies.catalogue import policy_entries
 from mpc.simulation.micro_batch import MicroBatchPlant, MicroBatchTraits
 from mpc.simulation.run import simulate
 from mpc.snapshot import save
 from runtime.build import live_controller, live_power, live_space
 from runtime.config import load_config
-from runtime.config.policies import TABLED_POLICIES
 from runtime.control.snapshots import EVERY_STEPS, read_state
 
-RESUMABLE = ("foresight", "rule-based", *TABLED_POLICIES)
+RESUMABLE = tuple(
+    entry.name for entry in policy_entries() if entry.live and (entry.sections or entry.has_table)
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,10 +52,11 @@ def peers(
 
     Twenty executors, micro-batches every two seconds, executors that take eight seconds to start.
     """
-    from benchmarks.peers.catalogue import ALL_POLICIES, check_policies, configured
+    from benchmarks.peers.catalogue import EXECUTORS_ONLY, all_policies, configured
     from benchmarks.peers.comparison import compare
-    from benchmarks.peers.setting import PeerSetting
+    from benchmarks.peers.setting import SPACE, PeerSetting
     from benchmarks.peers.verdict import verdict
+    from benchmarks.policies import check_policies
     from benchmarks.report import write_report
     from runtime.cli.output import Results, progress_bar, results_console, write_json
 
@@ -68,8 +69,8 @@ def peers(
         peak_load=peak_load,
         idle_share=idle_share,
     )
-    names = policies.split(",") if policies else ALL_POLICIES
-    check_policies(names)
+    names = policies.split(",") if policies else all_policies()
+    check_policies(names, SPACE, also=[EXECUTORS_ONLY])
     config = configured(setting, config_file, overrides or ())
     with progress_bar("peers", len(names) * repeat) as finish:
         rows, comparison = compare(

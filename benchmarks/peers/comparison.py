@@ -3,8 +3,9 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from benchmarks.peers.catalogue import check_policies, make_policy, space_of
-from benchmarks.peers.setting import PeerSetting, load
+from benchmarks.peers.catalogue import EXECUTORS_ONLY, make_policy, space_of
+from benchmarks.peers.setting import SPACE, PeerSetting, load
+from benchmarks.policies import check_policies
 from benchmarks.results import (
     Comparison,
     LatencyFigures,
@@ -66,7 +67,7 @@ def compare(
     on_done: Callable[[], None] | None = None,
 ) -> tuple[list[PeerRow], Comparison]:
     """Every policy with every seed, in this order; `on_done` is called as each finishes."""
-    check_policies(policies)
+    check_policies(policies, SPACE, also=[EXECUTORS_ONLY])
     source = load(setting).source  # a bad file is refused before any process starts
     jobs = [
         PeerJob(setting, policy, seed + repetition, config)

@@ -5,23 +5,35 @@ section 4.2.3 alone, which the thesis only shows together with initialisers (sec
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
+from msgspec.structs import replace
 
 from benchmarks.thesis.run import SPACE, run
 from benchmarks.thesis.workload import BATCH_S, FREQUENCY_KHZ, make_workload
-from mpc.policies.fixed import FixedPolicy
-from mpc.policies.parameter_search import ParameterSearchParameters, ParameterSearchPolicy
-from mpc.policies.q_learning import QLearningParameters, QLearningPolicy, ValueIterationPolicy
-from mpc.policies.spark_ratio import SparkRatioPolicy
+from mpc.policies.context import Context
+from mpc.policies.fixed.policy import FixedPolicy
+from mpc.policies.parameter_search.options import ParameterSearchOptions
+from mpc.policies.parameter_search.policy import ParameterSearchPolicy
+from mpc.policies.q_learning.options import QLearningOptions, ValueIterationOptions
+from mpc.policies.q_learning.policy import QLearningPolicy
+from mpc.policies.q_learning.value_iteration import ValueIterationPolicy
+from mpc.policies.spark_ratio.options import SparkRatioOptions
+from mpc.policies.spark_ratio.policy import SparkRatioPolicy
 from mpc.ports import Policy
 from mpc.values import Configuration
 
 TARGET_S = 30.0
-THESIS = QLearningParameters()
+THESIS = QLearningOptions(latency_granularity_ms=10_000.0, max_latency_ms=300_000.0)
 """Queue-aware, greedy, optimised, window 2 min, interval 1 min, granularity 10 s, 0.7 and 0.9."""
-TRAINING = replace(THESIS, initialisation="zero", epsilon=1.0, epsilon_step=0.05)
+TRAINING = ValueIterationOptions(
+    latency_granularity_ms=10_000.0,
+    max_latency_ms=300_000.0,
+    initialisation="zero",
+    epsilon=1.0,
+    epsilon_step=0.05,
+)
 """Section 5.8 starts from zeros and does not give epsilon: the first training action is random."""
 
 Build = Callable[[np.random.Generator], Policy]
@@ -44,11 +56,15 @@ class ThesisExperiment:
     """By workload: sections 5.9 and 5.10 set some parameters for each."""
 
 
-def _learning(name: str, parameters: QLearningParameters) -> ThesisCase:
+def _context(generator: np.random.Generator, target_s: float = TARGET_S) -> Context:
+    return Context(space=SPACE, target_latency_s=target_s, step_s=BATCH_S, generator=generator)
+
+
+def _learning(name: str, options: QLearningOptions, target_s: float = TARGET_S) -> ThesisCase:
     return ThesisCase(
         name,
-        lambda generator: QLearningPolicy(SPACE, parameters, generator),
-        parameters.target_latency_s,
+        lambda generator: QLearningPolicy(options, _context(generator, target_s)),
+        target_s,
     )
 
 
@@ -93,7 +109,7 @@ def _learning_factor(_workload: str) -> list[ThesisCase]:
 
 def _discretisation(_workload: str) -> list[ThesisCase]:
     return [
-        _learning(f"{step_s:g} s", replace(THESIS, latency_granularity_s=step_s))
+        _learning(f"{step_s:g} s", replace(THESIS, latency_granularity_ms=1e3 * step_s))
         for step_s in (5.0, 10.0, 15.0)
     ]
 
@@ -112,10 +128,11 @@ def _trained(training_s: float) -> Build:
     """The training has its own data and ends with a table; the hour starts afresh with it."""
 
     def build(generator: np.random.Generator) -> Policy:
-        teacher = ValueIterationPolicy(SPACE, TRAINING, generator, training_s)
+        context = _context(generator)
+        teacher = ValueIterationPolicy(replace(TRAINING, training_s=training_s), context)
         batches = round(training_s / BATCH_S) + 1
         run(teacher, make_workload("training"), TARGET_S, generator, batches)
-        return QLearningPolicy(SPACE, THESIS, generator, values=teacher.values)
+        return QLearningPolicy(THESIS, context, values=teacher.values)
 
     return build
 
@@ -123,7 +140,7 @@ def _trained(training_s: float) -> Build:
 def _target(workload: str) -> list[ThesisCase]:
     window_s = 180.0 if workload == "W1" else 120.0
     return [
-        _learning(f"{target_s:g} s", replace(THESIS, target_latency_s=target_s, window_s=window_s))
+        _learning(f"{target_s:g} s", replace(THESIS, window_s=window_s), target_s)
         for target_s in (10.0, 20.0, 30.0)
     ]
 
@@ -133,8 +150,14 @@ def _overall(workload: str) -> list[ThesisCase]:
     return [
         *(_static(executors) for executors in (4, 8, 12, 24)),
         _learning("q-learning", replace(THESIS, decision_interval_s=interval_s)),
-        ThesisCase("spark-ratio", lambda _generator: SparkRatioPolicy(SPACE, BATCH_S)),
-        ThesisCase("parameter-search", _parameter_search),
+        ThesisCase(
+            "spark-ratio",
+            lambda generator: SparkRatioPolicy(SparkRatioOptions(), _context(generator)),
+        ),
+        ThesisCase(
+            "parameter-search",
+            lambda generator: ParameterSearchPolicy(ParameterSearchOptions(), _context(generator)),
+        ),
     ]
 
 
@@ -154,11 +177,6 @@ def _static(executors: int) -> ThesisCase:
     return ThesisCase(
         f"static-{executors}", lambda _generator: FixedPolicy(fixed), executors=executors
     )
-
-
-def _parameter_search(generator: np.random.Generator) -> Policy:
-    parameters = ParameterSearchParameters(TARGET_S, BATCH_S, SPACE.max_executors)
-    return ParameterSearchPolicy(SPACE, parameters, generator)
 
 
 EXPERIMENTS = {

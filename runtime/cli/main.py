@@ -13,6 +13,8 @@ from typing import Annotated
 import msgspec
 import typer
 
+from forecasting.catalogue import third_party_forecasters
+from mpc.policies.catalogue import third_party_policies
 from runtime.cli import (
     calibrate,
     dashboard,
@@ -123,6 +125,8 @@ def check(
     typer.echo(f"{config_file}: valid")
     for name, value in _summary(config):
         typer.echo(f"  {name:<15} {value}")
+    for broken in (*third_party_policies().broken, *third_party_forecasters().broken):
+        typer.echo(f"warning: {broken.name} cannot be loaded: {broken.reason}", err=True)
 
 
 @app.command()
@@ -135,6 +139,7 @@ def config() -> None:
 
 def _summary(config: Config) -> list[tuple[str, str]]:
     cost, forecast, frequencies = config.cost, config.forecast, config.frequency.frequencies_khz
+    weights = cost.weights
     risk = f"beyond {config.slo.quantile:g} of " if forecast.risk == "cvar" else "mean of "
     given = msgspec.structs.asdict(config.limits).items()
     return [
@@ -142,8 +147,8 @@ def _summary(config: Config) -> list[tuple[str, str]]:
         ("target", f"{config.slo.latency_ms:g} ms"),
         (
             "objective",
-            f"{cost.latency_weight:g} latency + {cost.resource_weight:g} {cost.resource} + "
-            f"{cost.switching_weight:g} switching, {cost.scaling} scaling",
+            f"{weights.latency:g} latency + {weights.resource:g} {cost.resource} + "
+            f"{weights.switching:g} switching, {cost.scaling} scaling",
         ),
         ("horizon", f"{config.horizon.steps} steps of {config.horizon.step_s:g} s"),
         ("executors", f"{config.executors.min} to {config.executors.max}"),

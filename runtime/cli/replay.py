@@ -158,7 +158,7 @@ def _compare(run: "RecordedRun", recorded: "Start", other: "Start", json_file: s
     watts = recorded.config.power.in_watts or any(
         record.measurement.power_w is not None for record in run.records
     )
-    target = seconds(other.config.slo.latency_ms / 1e3)
+    target = seconds(other.config.slo.latency_s)
     console.print(f"judged by a target of {target}", markup=False)
     _print_totals(console, *totals, watts=watts)
     _print_stretches(console, steps)

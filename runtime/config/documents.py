@@ -41,8 +41,8 @@ _TABLE_TAIL = """\
   stand together, without `power.full_power_w`, and not all of them are 0.
 - `schedule.exclude` holds periods as in a crontab, `schedule.timezone` a time zone of the machine.
 - `min_breaches` is at most `max_breaches` in `[policies.parameter-search]`, `lower` at most `upper`
-  in `[policies.spark-ratio]`, and `lower_load`, `target_load` and `upper_load` of
-  `[policies.decentralised]` ascend.
+  in `[policies.rule-based]` and `[policies.spark-ratio]`, and `lower_load`, `target_load` and
+  `upper_load` of `[policies.decentralised]` ascend.
 - `slo.latency_ms` is at least `latency_granularity_ms` and less than `max_latency_ms` of
   `[policies.q-learning]` and `[policies.value-iteration]`, where they are given.
 - With `forecast.risk = "cvar"`, one of the `forecast.scenarios` at least is beyond `slo.quantile`.

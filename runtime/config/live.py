@@ -22,15 +22,15 @@ class Spark(Struct, frozen=True, forbid_unknown_fields=True):
         Meta(
             ge=0,
             le=3600,
-            description="Time an executor may drain before it is killed.",
+            description="Time for which an executor may finish its tasks before it is killed.",
             extra={"unit": "s"},
         ),
     ] = 20.0
     class_archive: Annotated[
         bool,
         Meta(
-            description="`foresight submit` makes a class-data archive once per installation, so "
-            "that executors start faster."
+            description="Whether `foresight submit` creates a class-data archive once per "
+            "installation, so that executors start faster."
         ),
     ] = True
 
@@ -42,9 +42,9 @@ class Agents(Struct, frozen=True, forbid_unknown_fields=True):
         tuple[Annotated[str, Meta(pattern=AGENT_PATTERN, max_length=1024)], ...],
         Meta(
             max_length=1000,
-            description="One agent a worker host. HOST is the host's name in Spark, if the URL "
-            "has another: HOST=https://10.0.0.11:9797 or HOST=unix:/run/foresight/agent.sock. "
-            "Plain http is for agents on loopback.",
+            description="Addresses of the agents, one for each worker host. HOST is the host's "
+            "name in Spark where the URL has another: HOST=https://10.0.0.11:9797 or "
+            "HOST=unix:/run/foresight/agent.sock. Plain http is for agents on loopback.",
             extra={
                 "kind": "a list of at most 1000 texts [HOST=]https://NAME:PORT or [HOST=]unix:PATH"
             },
@@ -56,7 +56,7 @@ class Agents(Struct, frozen=True, forbid_unknown_fields=True):
             Meta(
                 min_length=1,
                 max_length=1024,
-                description="Certificate of the private authority that signed the agents.",
+                description="Certificate of the private authority that signed those of the agents.",
                 extra={"kind": "a path", "absent": "no TLS", "example": "/etc/foresight/ca.pem"},
             ),
         ]
@@ -68,7 +68,7 @@ class Agents(Struct, frozen=True, forbid_unknown_fields=True):
             Meta(
                 min_length=1,
                 max_length=1024,
-                description="Certificate of this controller.",
+                description="Certificate with which the controller identifies itself to agents.",
                 extra={
                     "kind": "a path",
                     "absent": "no TLS",
@@ -84,7 +84,7 @@ class Agents(Struct, frozen=True, forbid_unknown_fields=True):
             Meta(
                 min_length=1,
                 max_length=1024,
-                description="Key of this controller, readable by its owner alone.",
+                description="Private key of the certificate, readable by its owner alone.",
                 extra={
                     "kind": "a path",
                     "absent": "no TLS",
@@ -122,8 +122,7 @@ class Power(Struct, frozen=True, forbid_unknown_fields=True):
             Meta(
                 ge=0,
                 le=1e9,
-                description="Model, as `foresight calibrate` writes it: what all hosts draw "
-                "whatever runs.",
+                description="Power model of `foresight calibrate`: constant power of all hosts.",
                 extra={"unit": "W", "absent": "no model", "example": 20.0},
             ),
         ]
@@ -135,7 +134,7 @@ class Power(Struct, frozen=True, forbid_unknown_fields=True):
             Meta(
                 ge=0,
                 le=1e9,
-                description="Model: added by each GHz of the hosts' frequency.",
+                description="Power model: power added by each GHz of the hosts' frequency.",
                 extra={"unit": "W/GHz", "absent": "no model", "example": 20.0},
             ),
         ]
@@ -147,7 +146,7 @@ class Power(Struct, frozen=True, forbid_unknown_fields=True):
             Meta(
                 ge=0,
                 le=1e9,
-                description="Model: added by each busy executor and GHz.",
+                description="Power model: power added by each busy executor and GHz.",
                 extra={"unit": "W/GHz", "absent": "no model", "example": 5.8},
             ),
         ]
@@ -159,7 +158,7 @@ class Power(Struct, frozen=True, forbid_unknown_fields=True):
             Meta(
                 ge=0,
                 le=1e9,
-                description="Model: added by each busy executor and cubed GHz.",
+                description="Power model: power added by each busy executor and cubed GHz.",
                 extra={"unit": "W/GHz^3", "absent": "no model", "example": 0.4},
             ),
         ]
@@ -198,7 +197,7 @@ class JournalOptions(Struct, frozen=True, forbid_unknown_fields=True):
         Meta(
             min_length=1,
             max_length=1024,
-            description="Folder of the journals; each application has its own in it, by its name.",
+            description="Folder of the journals; each application has a subfolder of its own name.",
             extra={"kind": "a path"},
         ),
     ] = "foresight-journal"
@@ -207,7 +206,7 @@ class JournalOptions(Struct, frozen=True, forbid_unknown_fields=True):
         Meta(
             ge=1,
             le=100_000,
-            description="Size at which a file is closed; the one before it is kept, older go.",
+            description="Size at which a new journal file begins; only the one before is kept.",
             extra={"unit": "MB"},
         ),
     ] = 64
@@ -216,8 +215,9 @@ class JournalOptions(Struct, frozen=True, forbid_unknown_fields=True):
         Meta(
             ge=0,
             le=100_000,
-            description="Journaled steps that a restarted application learns from, unless its "
-            "policy was saved: then only those after that. 0: it begins anew, and saves nothing.",
+            description="Largest number of journaled steps that a restarted application learns "
+            "from; after a snapshot of the policy only the later ones. 0: it starts without "
+            "memory and saves no snapshot.",
             extra={"unit": "steps"},
         ),
     ] = 600

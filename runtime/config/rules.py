@@ -7,14 +7,15 @@ the one the user wrote, so that nobody is told to look at a default.
 from collections.abc import Iterator
 from itertools import pairwise
 
+from forecasting.catalogue import find_forecaster
+from mpc.policies.catalogue import find_policy, policy_entries
+from mpc.policies.options import Surroundings
 from runtime.config.live import Agents, Power, agent_address
-from runtime.config.policies.rules import policy_contradictions
 from runtime.config.schedule import schedule_contradictions
 from runtime.config.schema import Config, Frequency
 from runtime.config.strict import Contradiction
 from runtime.config.web import Web
 
-SEASONAL_MODELS = ("holt-winters", "mixture")
 MAX_FREQUENCIES = 256
 
 
@@ -27,7 +28,7 @@ def contradictions(config: Config) -> Iterator[Contradiction]:
     yield from _power(config.power)
     yield from schedule_contradictions(config.schedule)
     yield from _web(config.web)
-    yield from policy_contradictions(config.policies, config.slo.latency_ms)
+    yield from _policies(config)
 
 
 def _web(web: Web) -> Iterator[Contradiction]:
@@ -45,17 +46,22 @@ def _executors(config: Config) -> Iterator[Contradiction]:
             (("executors", "min"), f"must be at most executors.max = {high}"),
             (("executors", "max"), f"must be at least executors.min = {low}"),
         )
-    if config.policy.startswith("static-"):
-        count = int(config.policy.removeprefix("static-"))
-        if count > high:
-            yield (
-                (("policy",), f"must keep at most executors.max = {high} executors"),
-                (("executors", "max"), f'must be at least {count} with policy = "{config.policy}"'),
-            )
-        if count < low:
-            yield (
-                (("policy",), f"must keep at least executors.min = {low} executors"),
-                (("executors", "min"), f'must be at most {count} with policy = "{config.policy}"'),
+
+
+def _policies(config: Config) -> Iterator[Contradiction]:
+    """What the options of single policies say of one another, and whether the chosen one loads."""
+    try:
+        chosen = find_policy(config.policy)
+    except ValueError as error:
+        yield ((("policy",), f"must be one that loads: {error}"),)
+        return
+    for entry in (chosen, *(other for other in policy_entries() if other.has_table)):
+        options = config.options_of(entry.name)
+        rules = getattr(options, "contradictions", None)
+        if rules is not None:
+            executors = config.executors
+            yield from rules(
+                Surroundings(entry.name, config.slo.latency_ms, executors.min, executors.max)
             )
 
 
@@ -99,7 +105,12 @@ def _frequencies(frequency: Frequency) -> Iterator[Contradiction]:
 
 def _forecast(config: Config) -> Iterator[Contradiction]:
     forecast, quantile = config.forecast, config.slo.quantile
-    if forecast.season_steps is not None and forecast.model not in SEASONAL_MODELS:
+    try:
+        seasonal = find_forecaster(forecast.model).seasonal
+    except ValueError as error:
+        yield ((("forecast", "model"), f"must be one that loads: {error}"),)
+        return
+    if forecast.season_steps is not None and not seasonal:
         yield (
             (
                 ("forecast", "season_steps"),

@@ -20,8 +20,8 @@ class Schedule(Struct, frozen=True, forbid_unknown_fields=True):
         tuple[Annotated[str, Meta(min_length=1, max_length=200)], ...],
         Meta(
             max_length=100,
-            description="Periods as in a crontab: minute, hour, day of the month, month, day of "
-            'the week. "* 2-4 * * *" is every night from 2:00 to 4:59.',
+            description="Periods in which nothing is changed, as in a crontab: minute, hour, day "
+            'of the month, month, day of the week. "* 2-4 * * *" is every night from 2:00 to 4:59.',
             extra={"kind": "a list of at most 100 texts of five fields"},
         ),
     ] = ()
@@ -31,7 +31,7 @@ class Schedule(Struct, frozen=True, forbid_unknown_fields=True):
             Meta(
                 min_length=1,
                 max_length=100,
-                description="Time zone of the periods.",
+                description="Time zone of schedule.exclude.",
                 extra={
                     "kind": "the name of a time zone",
                     "absent": "that of the driver's machine",

@@ -8,12 +8,14 @@ for an option without a default; for text with a pattern `allowed`, the names it
 what it is ("an absolute path").
 """
 
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
+from mpc.policies.catalogue import find_policy, policy_names, policy_pattern
+from mpc.policies.foresight.options import Cost, Forecast, Horizon, Latency, Limits, Slo
 from runtime.config.live import Agents, JournalOptions, Power, Spark
-from runtime.config.policies import POLICY_NAMES, POLICY_PATTERN, Policies
+from runtime.config.policy_tables import PolicyTables
 from runtime.config.schedule import Schedule
 from runtime.config.web import Web
 
@@ -21,129 +23,20 @@ from runtime.config.web import Web
 FrequencyKhz = Annotated[int, Meta(ge=10_000, le=10_000_000)]
 
 
-class Slo(Struct, frozen=True, forbid_unknown_fields=True):
-    """The service level objective the controller keeps."""
-
-    latency_ms: Annotated[
-        float,
-        Meta(gt=0, le=3_600_000, description="Latency not to exceed.", extra={"unit": "ms"}),
-    ] = 1000.0
-    quantile: Annotated[
-        float,
-        Meta(
-            gt=0.5,
-            lt=1,
-            description='With forecast.risk = "cvar": plan for the mean of the scenarios that are '
-            "worse than this quantile.",
-        ),
-    ] = 0.95
-
-
-class Weights(NamedTuple):
-    """Of latency, resource and switching."""
-
-    alpha: float
-    beta: float
-    gamma: float
-
-
-PROFILES = {
-    "latency": Weights(6.0, 0.5, 0.01),
-    "balanced": Weights(1.25, 0.5, 0.03),
-    "energy": Weights(0.8, 0.5, 0.01),
-}
-
-
-def _by_profile(name: str) -> str:
-    return ", ".join(f"{getattr(weights, name):g} ({word})" for word, weights in PROFILES.items())
-
-
-class Cost(Struct, frozen=True, forbid_unknown_fields=True):
-    """The objective: alpha * latency + beta * resource + gamma * switching."""
-
-    profile: Annotated[
-        Literal["latency", "balanced", "energy"],
-        Meta(
-            description="The weights in one word: rather too fast, as is usual, or rather too "
-            "thrifty. A weight that is given counts instead of the profile's."
-        ),
-    ] = "balanced"
-    alpha: (
-        Annotated[
-            float,
-            Meta(
-                gt=0,
-                description="Weight of latency.",
-                extra={"absent": _by_profile("alpha"), "example": PROFILES["balanced"].alpha},
-            ),
-        ]
-        | None
-    ) = None
-    beta: (
-        Annotated[
-            float,
-            Meta(
-                ge=0,
-                description="Weight of the resource in use.",
-                extra={"absent": _by_profile("beta"), "example": PROFILES["balanced"].beta},
-            ),
-        ]
-        | None
-    ) = None
-    gamma: (
-        Annotated[
-            float,
-            Meta(
-                ge=0,
-                description="Weight of changing the configuration.",
-                extra={"absent": _by_profile("gamma"), "example": PROFILES["balanced"].gamma},
-            ),
-        ]
-        | None
-    ) = None
-    resource: Annotated[
-        Literal["power", "executors"], Meta(description="What the resource term counts.")
-    ] = "power"
-    scaling: Annotated[
-        Literal["normalised", "paper"],
-        Meta(
-            description="Scale of the terms: the same weights for any target and cluster size, or "
-            "the scale of the paper, to reproduce it."
-        ),
-    ] = "normalised"
-
-    @property
-    def latency_weight(self) -> float:
-        return PROFILES[self.profile].alpha if self.alpha is None else self.alpha
-
-    @property
-    def resource_weight(self) -> float:
-        return PROFILES[self.profile].beta if self.beta is None else self.beta
-
-    @property
-    def switching_weight(self) -> float:
-        return PROFILES[self.profile].gamma if self.gamma is None else self.gamma
-
-
-class Horizon(Struct, frozen=True, forbid_unknown_fields=True):
-    """How far and how finely the controller looks ahead."""
-
-    steps: Annotated[
-        int, Meta(ge=1, le=60, description="Steps planned ahead.", extra={"unit": "steps"})
-    ] = 2
-    step_s: Annotated[
-        float, Meta(ge=1, le=60, description="Length of one control step.", extra={"unit": "s"})
-    ] = 1.0
-
-
 class Executors(Struct, frozen=True, forbid_unknown_fields=True):
     """Bounds of the executor count."""
 
     min: Annotated[
-        int, Meta(ge=1, le=1000, description="Fewest executors.", extra={"unit": "executors"})
+        int,
+        Meta(
+            ge=1, le=1000, description="Smallest number of executors.", extra={"unit": "executors"}
+        ),
     ] = 1
     max: Annotated[
-        int, Meta(ge=1, le=1000, description="Most executors.", extra={"unit": "executors"})
+        int,
+        Meta(
+            ge=1, le=1000, description="Largest number of executors.", extra={"unit": "executors"}
+        ),
     ] = 12
 
 
@@ -151,17 +44,17 @@ class Frequency(Struct, frozen=True, forbid_unknown_fields=True):
     """CPU frequencies of the worker hosts: a range with a step, or a list instead of it."""
 
     min_khz: Annotated[
-        FrequencyKhz, Meta(description="Lowest frequency.", extra={"unit": "kHz"})
+        FrequencyKhz, Meta(description="Lowest CPU frequency.", extra={"unit": "kHz"})
     ] = 1_200_000
     max_khz: Annotated[
-        FrequencyKhz, Meta(description="Highest frequency.", extra={"unit": "kHz"})
+        FrequencyKhz, Meta(description="Highest CPU frequency.", extra={"unit": "kHz"})
     ] = 2_000_000
     step_khz: Annotated[
         int,
         Meta(
             ge=1,
             le=10_000_000,
-            description="Distance between two frequencies; divides the range.",
+            description="Distance between two frequencies; must divide max_khz - min_khz.",
             extra={"unit": "kHz"},
         ),
     ] = 100_000
@@ -171,7 +64,7 @@ class Frequency(Struct, frozen=True, forbid_unknown_fields=True):
             Meta(
                 min_length=1,
                 max_length=256,
-                description="Frequencies in ascending order, in place of min, max and step.",
+                description="Frequencies, ascending, in place of min_khz, max_khz and step_khz.",
                 extra={
                     "unit": "kHz",
                     "absent": "the range",
@@ -190,150 +83,22 @@ class Frequency(Struct, frozen=True, forbid_unknown_fields=True):
         return tuple(range(self.min_khz, self.max_khz + 1, self.step_khz))
 
 
-class Forecast(Struct, frozen=True, forbid_unknown_fields=True):
-    """The forecast of the arrival rate and how its uncertainty is priced."""
-
-    model: Annotated[
-        Literal["last", "mean-3", "ses", "holt", "holt-winters", "mixture"],
-        Meta(description="Forecasting model."),
-    ] = "mixture"
-    season_steps: (
-        Annotated[
-            int,
-            Meta(
-                ge=2,
-                le=1_000_000,
-                description="Length of the season, for the models that have one.",
-                extra={"unit": "steps", "absent": "detected", "example": 60},
-            ),
-        ]
-        | None
-    ) = None
-    scenarios: Annotated[
-        int, Meta(ge=1, le=1000, description="Arrival paths drawn from the forecast.")
-    ] = 100
-    risk: Annotated[
-        Literal["mean", "cvar"],
-        Meta(
-            description="Cost over the scenarios: the mean of all, or conditional value at risk, "
-            "the mean of those beyond slo.quantile."
-        ),
-    ] = "mean"
-
-
-class Limits(Struct, frozen=True, forbid_unknown_fields=True):
-    """Constraints of the plan and of the search for it."""
-
-    max_added_per_step: (
-        Annotated[
-            int,
-            Meta(
-                ge=1,
-                le=1000,
-                description="Most executors added in one step.",
-                extra={"unit": "executors", "absent": "unlimited", "example": 4},
-            ),
-        ]
-        | None
-    ) = None
-    max_removed_per_step: (
-        Annotated[
-            int,
-            Meta(
-                ge=1,
-                le=1000,
-                description="Most executors removed in one step.",
-                extra={"unit": "executors", "absent": "unlimited", "example": 2},
-            ),
-        ]
-        | None
-    ) = None
-    min_dwell_steps: Annotated[
-        int,
-        Meta(
-            ge=0,
-            le=1000,
-            description="Steps a configuration is kept at least.",
-            extra={"unit": "steps"},
-        ),
-    ] = 0
-    dead_time_s: (
-        Annotated[
-            float,
-            Meta(
-                ge=0,
-                le=3600,
-                description="Time from asking for an executor until it serves.",
-                extra={
-                    "unit": "s",
-                    "absent": "learned on Spark, where the horizon follows it; none in simulations",
-                    "example": 1.5,
-                },
-            ),
-        ]
-        | None
-    ) = None
-    power_cap_w: (
-        Annotated[
-            float,
-            Meta(
-                gt=0,
-                description="Power not to exceed in any step.",
-                extra={"unit": "W", "absent": "unlimited", "example": 60.0},
-            ),
-        ]
-        | None
-    ) = None
-    energy_budget_j: (
-        Annotated[
-            float,
-            Meta(
-                gt=0,
-                description="Energy not to exceed over one horizon.",
-                extra={"unit": "J", "absent": "unlimited", "example": 250.0},
-            ),
-        ]
-        | None
-    ) = None
-    node_budget: Annotated[
-        int,
-        Meta(
-            ge=1,
-            le=100_000_000,
-            description="Nodes the search may expand before it returns its best plan.",
-            extra={"unit": "nodes"},
-        ),
-    ] = 20_000
-
-
-class Latency(Struct, frozen=True, forbid_unknown_fields=True):
-    """The model that predicts latency."""
-
-    model: Annotated[
-        Literal["auto", "kingman", "micro-batch"],
-        Meta(
-            description="Kingman's formula per tuple, Spark's micro-batches, or auto: that of what "
-            "is controlled, micro-batches on Spark and Kingman's in simulations."
-        ),
-    ] = "auto"
-
-
 class Config(Struct, frozen=True, forbid_unknown_fields=True):
     """The whole configuration."""
 
     policy: Annotated[
         str,
         Meta(
-            pattern=POLICY_PATTERN,
-            description="Strategy that decides; static-N keeps N executors.",
-            extra={"allowed": POLICY_NAMES},
+            pattern=policy_pattern(),
+            description="Policy that decides; static-N keeps N executors.",
+            extra={"allowed": ", ".join(policy_names())},
         ),
     ] = "foresight"
     mode: Annotated[
         Literal["control", "advise"],
         Meta(
-            description="control acts on Spark and the hosts; advise decides and writes the "
-            "journal, and touches nothing."
+            description="control acts on Spark and the hosts; advise only writes its decisions to "
+            "the journal."
         ),
     ] = "control"
     seed: Annotated[
@@ -341,7 +106,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
         Meta(
             ge=0,
             le=2**63 - 1,
-            description="Seed of the policies that choose by chance.",
+            description="Seed of the policies that use random numbers.",
         ),
     ] = 1
     slo: Slo = Slo()
@@ -358,10 +123,21 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     power: Power = Power()
     journal: JournalOptions = JournalOptions()
     web: Web = Web()
-    policies: Policies = Policies()
+    policies: PolicyTables = PolicyTables()
 
     @property
     def configurations(self) -> int:
         """Number of configurations the controller chooses from."""
         executor_counts = self.executors.max - self.executors.min + 1
         return executor_counts * len(self.frequency.frequencies_khz)
+
+    def options_of(self, policy: str) -> Struct:
+        """The options of a policy by its name; `ValueError` for one that does not exist."""
+        entry = find_policy(policy)
+        kind = entry.options_type()
+        if entry.sections:
+            return kind(**{section: getattr(self, section) for section in kind.__struct_fields__})
+        if entry.has_table:
+            table: Struct = getattr(self.policies, entry.attribute)
+            return table
+        return kind(**dict(entry.preset))

@@ -14,13 +14,15 @@ _ADDRESS = r"^[A-Za-z0-9._:-]+$"
 class Web(Struct, frozen=True, forbid_unknown_fields=True):
     """The live page, its JSON and the metrics for Prometheus."""
 
-    enabled: Annotated[bool, Meta(description="Serve the page while the application runs.")] = True
+    enabled: Annotated[
+        bool, Meta(description="Whether the page is served while the application runs.")
+    ] = True
     address: Annotated[
         str,
         Meta(
             pattern=_ADDRESS,
             max_length=255,
-            description="Address to listen on. Everywhere but on loopback a token is needed.",
+            description="Address to listen on; any but a loopback address needs web.token_file.",
             extra={"kind": "an IP address or a host name"},
         ),
     ] = "127.0.0.1"
@@ -29,7 +31,7 @@ class Web(Struct, frozen=True, forbid_unknown_fields=True):
         Meta(
             ge=0,
             le=65535,
-            description="Port to listen on; the next free one if it is taken. 0: any free one.",
+            description="Port to listen on, or the next free one if it is taken; 0 for any.",
         ),
     ] = 4050
     token_file: (
@@ -38,8 +40,8 @@ class Web(Struct, frozen=True, forbid_unknown_fields=True):
             Meta(
                 min_length=1,
                 max_length=1024,
-                description="File with the token that opens the page, of 16 characters at least "
-                "and readable by its owner alone.",
+                description="File with the token that opens the page: at least 16 characters, "
+                "readable by its owner alone.",
                 extra={
                     "kind": "a path",
                     "absent": "nobody is asked, so only loopback may be listened on",

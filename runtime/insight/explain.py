@@ -86,7 +86,7 @@ def explanation(records: Sequence[StepRecord], position: int, start: Start | Non
         mode=record.mode,
         why=why(record),
         measured=record.measurement,
-        target_latency_s=None if start is None else start.config.slo.latency_ms / 1e3,
+        target_latency_s=None if start is None else start.config.slo.latency_s,
         expected_before_per_s=_expected_before(records, position, step_s),
         expected=_expected(record, _follow(records, position, len(records)), step_s),
         weighed=_weighed(record),

@@ -99,7 +99,7 @@ def summary(run: RecordedRun) -> RunSummary:
 
 
 def target_of(start: Start | None) -> float | None:
-    return None if start is None else start.config.slo.latency_ms / 1e3
+    return None if start is None else start.config.slo.latency_s
 
 
 def step_of(start: Start | None) -> float:

@@ -136,7 +136,7 @@ def _totals(
         observed=observed,
         requested=requested,
         step_s=config.horizon.step_s,
-        target_s=config.slo.latency_ms / 1e3,
+        target_s=config.slo.latency_s,
     )
     return Totals(
         run=name,

@@ -25,7 +25,7 @@ def facts_of(config: Config, application: str) -> Facts:
     return Facts(
         application=application,
         policy=config.policy,
-        target_latency_s=config.slo.latency_ms / 1e3,
+        target_latency_s=config.slo.latency_s,
         step_s=config.horizon.step_s,
         max_executors=config.executors.max,
         max_khz=config.frequency.frequencies_khz[-1],

@@ -89,6 +89,6 @@ def run_job(job: TuningJob) -> TuningOutcome:
         [record.power_w for record in plant.records],
         [record.configuration for record in plant.records],
         step_s=step_s,
-        target_s=job.config.slo.latency_ms / 1e3,
+        target_s=job.config.slo.latency_s,
         warm_up_s=job.warm_up_s,
     )

@@ -43,10 +43,11 @@ class Knobs:
     @classmethod
     def of(cls, config: Config) -> "Knobs":
         """What a configuration has now."""
+        weights = config.cost.weights
         return cls(
-            alpha=config.cost.latency_weight,
-            beta=config.cost.resource_weight,
-            gamma=config.cost.switching_weight,
+            alpha=weights.latency,
+            beta=weights.resource,
+            gamma=weights.switching,
             horizon_steps=config.horizon.steps,
             step_s=config.horizon.step_s,
             max_removed_per_step=config.limits.max_removed_per_step,
@@ -59,9 +60,9 @@ class Knobs:
             config,
             cost=change(
                 config.cost,
-                alpha=self.alpha,
-                beta=self.beta,
-                gamma=self.gamma,
+                latency_weight=self.alpha,
+                resource_weight=self.beta,
+                switching_weight=self.gamma,
             ),
             horizon=change(config.horizon, steps=self.horizon_steps, step_s=self.step_s),
             limits=change(

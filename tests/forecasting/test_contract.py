@@ -8,13 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forecasting.autoregression import Autoregression
+from forecasting.catalogue import forecaster_names
 from forecasting.contract import Forecaster
 from forecasting.guarded import GuardedForecaster
 from forecasting.intake import RECENT_VALUES
-from forecasting.registry import FORECASTER_NAMES, make_forecaster
+from forecasting.registry import make_forecaster
 from tests.forecasting.series import bursty, feed, path_after
 
-EVERY = pytest.mark.parametrize("name", [*FORECASTER_NAMES, "autoregression", "holt-random-walk"])
+EVERY = pytest.mark.parametrize("name", [*forecaster_names(), "autoregression", "holt-random-walk"])
 
 rates = st.floats(min_value=0.0, max_value=1e12, allow_nan=False)
 measured = st.one_of(

@@ -7,9 +7,11 @@ import pytest
 from mpc.bounds import Bounds
 from mpc.controller import RELEARNED_STEPS, Controller
 from mpc.events import EventKind
-from mpc.policies.rule_based import RuleBasedPolicy
+from mpc.policies.rule_based.options import RuleBasedOptions
+from mpc.policies.rule_based.policy import RuleBasedPolicy
 from mpc.snapshot import load, save
 from mpc.values import Configuration, ConfigurationSpace, Decision, Measurement
+from tests.support.contexts import context
 
 SPACE = ConfigurationSpace(1, 9, (1_000_000, 2_000_000))
 PLACE = Configuration(2, 2_000_000)
@@ -93,7 +95,9 @@ def test_a_target_outside_the_bounds_is_the_nearest_inside() -> None:
 
 def test_a_saved_state_goes_on_as_if_nothing_had_happened() -> None:
     def fresh() -> Controller:
-        return Controller.of(RuleBasedPolicy(SPACE, 1.0), SPACE, 1.0, 1.0)
+        return Controller.of(
+            RuleBasedPolicy(RuleBasedOptions(), context(SPACE, target_s=1.0)), SPACE, 1.0, 1.0
+        )
 
     whole, parts = fresh(), fresh()
     late = [replace(measured(step), latency_s=0.5 + step % 4) for step in range(40)]

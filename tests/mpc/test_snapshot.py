@@ -17,12 +17,14 @@ from hypothesis.extra import numpy as arrays
 from energy.tree import FolderTree
 from forecasting.mixture import Mixture
 from mpc.bounds import Bounds
-from mpc.policies.fixed import FixedPolicy
+from mpc.policies.fixed.policy import FixedPolicy
 from mpc.policies.routing import rebalanced
-from mpc.policies.rule_based import RuleBasedPolicy
+from mpc.policies.rule_based.options import RuleBasedOptions
+from mpc.policies.rule_based.policy import RuleBasedPolicy
 from mpc.ports import Policy
 from mpc.snapshot import SnapshotRefused, load, save
 from mpc.values import Configuration, ConfigurationSpace, Decision, Measurement
+from tests.support.contexts import context
 
 PLACE = Configuration(2, 2_000_000)
 SPACE = ConfigurationSpace(1, 6, (1_000_000, 2_000_000))
@@ -30,7 +32,7 @@ SPACE = ConfigurationSpace(1, 6, (1_000_000, 2_000_000))
 
 def holding(value: object) -> Policy:
     """A policy of ours with one more thing to remember."""
-    policy = RuleBasedPolicy(SPACE, 1.0)
+    policy = RuleBasedPolicy(RuleBasedOptions(), context(SPACE))
     vars(policy)["extra"] = value
     return policy
 
@@ -40,7 +42,7 @@ def after(value: object) -> Any:
 
 
 def test_a_policy_decides_as_before() -> None:
-    policy = load(save(RuleBasedPolicy(SPACE, 1.0)))
+    policy = load(save(RuleBasedPolicy(RuleBasedOptions(), context(SPACE))))
     decision = policy.decide(Measurement(1, 1.0, PLACE, PLACE, latency_s=3.0), Bounds(SPACE))
     assert decision.target == Configuration(3, 2_000_000)
 
@@ -224,8 +226,8 @@ def unpickling(module: str, name: str) -> bytes:
         ("mpc.values", "np"),
         ("mpc.values", "np.ndarray"),
         ("mpc.values", "dataclass"),
-        ("mpc.policies.rule_based", "Measurement"),
-        ("mpc.policies.rule_based", "RuleBasedPolicy.decide"),
+        ("mpc.policies.rule_based.policy", "Measurement"),
+        ("mpc.policies.rule_based.policy", "RuleBasedPolicy.decide"),
         ("mpc.no_such_module", "Thing"),
         ("mpc.values", "NoSuchThing"),
         ("mpcx", "Thing"),

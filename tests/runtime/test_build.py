@@ -5,13 +5,14 @@ from dataclasses import replace
 import pytest
 
 from mpc.bounds import Bounds
+from mpc.policies.catalogue import policy_entries
 from mpc.ports import Policy
 from mpc.values import BatchSample, Configuration, Decision, Measurement
-from runtime.build import foresight_policy, live_policy, live_power, live_space
+from runtime.build import build_policy, live_policy, live_power, live_space
 from runtime.config import load_config
-from runtime.config.policies import TABLED_POLICIES
+from tests.support.contexts import context
 
-LIVE = ("foresight", "peak", "static-3", "rule-based", *TABLED_POLICIES)
+LIVE = ("static-3", *(entry.name for entry in policy_entries() if entry.live and not entry.number))
 ONLY_SIMULATED = ("spl", "lat-node-nosw", "lat-power-h2")
 
 
@@ -26,15 +27,14 @@ SPACE = live_space(CONFIG, None, with_frequencies=True)
 
 
 def on_micro_batches(target_s: float, learned_dead_time_s: float = 0.0) -> Policy:
-    return foresight_policy(
-        CONFIG,
+    built_for = context(
         SPACE,
-        target_s,
-        1.0,
-        live_power(CONFIG),
-        plant_latency="micro-batch",
-        learned_dead_time_s=learned_dead_time_s,
+        target_s=target_s,
+        power=live_power(CONFIG),
+        dead_time_s=learned_dead_time_s,
+        latency_model="micro-batch",
     )
+    return build_policy(CONFIG, "foresight", built_for)
 
 
 @pytest.mark.parametrize("name", LIVE)

@@ -103,9 +103,9 @@ IN_FILE = [
     ),
     (
         "[policies]\nzzz = 1",
-        "policies.zzz = 1: unknown key, must be one of q-learning, value-iteration, "
-        "parameter-search, edf-threshold, edf-q-learning, edf-model-based, mdp, mdp-rl, "
-        "decentralised, ds2, hpa, spark-dra, spark-ratio",
+        "policies.zzz = 1: unknown key, must be one of rule-based, q-learning, "
+        "value-iteration, parameter-search, edf-threshold, edf-q-learning, edf-model-based, mdp, "
+        "mdp-rl, decentralised, ds2, hpa, spark-dra, spark-ratio, spl",
     ),
     (
         "[cost.zzz]\nx = 1",

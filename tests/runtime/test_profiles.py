@@ -4,14 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from mpc.policies.foresight.options import PROFILES
 from runtime.config import Config, load_config
 from runtime.config.documents import configuration_page, default_toml
-from runtime.config.schema import PROFILES
 
 
 def weights(config: Config) -> tuple[float, float, float]:
-    cost = config.cost
-    return cost.latency_weight, cost.resource_weight, cost.switching_weight
+    return config.cost.weights
 
 
 @pytest.mark.parametrize("profile", PROFILES)
@@ -25,7 +24,7 @@ def test_the_default_is_balanced() -> None:
 
 def test_profiles_are_in_order() -> None:
     """The price of a violation in energy falls from latency over balanced to energy."""
-    prices = [PROFILES[word].alpha / PROFILES[word].beta for word in PROFILES]
+    prices = [PROFILES[word].latency / PROFILES[word].resource for word in PROFILES]
     assert list(PROFILES) == ["latency", "balanced", "energy"]
     assert sorted(prices, reverse=True) == prices
 
@@ -34,8 +33,8 @@ def test_a_given_weight_counts_instead(tmp_path: Path) -> None:
     file = tmp_path / "given.toml"
     file.write_text('[cost]\nprofile = "energy"\nalpha = 9.0\n')
     energy = PROFILES["energy"]
-    assert weights(load_config(file)) == (9.0, energy.beta, energy.gamma)
-    assert weights(load_config(file, ["cost.gamma=0"])) == (9.0, energy.beta, 0.0)
+    assert weights(load_config(file)) == (9.0, energy.resource, energy.switching)
+    assert weights(load_config(file, ["cost.gamma=0"])) == (9.0, energy.resource, 0.0)
 
 
 def test_the_profile_of_the_generated_file_can_be_changed_alone(tmp_path: Path) -> None:

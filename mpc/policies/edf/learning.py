@@ -15,6 +15,7 @@ from typing import Literal
 
 import numpy as np
 
+from mpc.policies.edf.options import EdfModelBasedOptions
 from mpc.policies.edf.values import Proposal, kept
 from mpc.values import FloatArray
 
@@ -25,31 +26,17 @@ _WORDS = {1: "one replica more", -1: "one replica fewer", 0: "no change"}
 
 
 @dataclass(frozen=True, slots=True)
-class LearningParameters:
+class LearningTask:
+    """The operator that is learned about."""
+
     bound_s: float
     """R_max,op: response time of the operator not to exceed."""
     min_replicas: int
     max_replicas: int
-    performance_weight: float = 0.4
-    resource_weight: float = 0.4
-    reconfiguration_weight: float = 0.2
-    learning_rate: float = 0.1
-    discount: float = 0.99
-    rate_quantum_per_s: float = 50.0
-    rate_levels: int = 20
-    """L: the highest level; everything above counts as it."""
 
     def __post_init__(self) -> None:
-        if not 1 <= self.min_replicas <= self.max_replicas:
-            raise ValueError(
-                f"replicas must satisfy 1 <= min <= max, got "
-                f"{self.min_replicas}..{self.max_replicas}"
-            )
-        if self.bound_s <= 0 or self.rate_quantum_per_s <= 0 or self.rate_levels < 1:
-            raise ValueError("bound_s, rate_quantum_per_s and rate_levels must be positive")
-        weights = (self.performance_weight, self.resource_weight, self.reconfiguration_weight)
-        if min(weights) < 0 or sum(weights) <= 0:
-            raise ValueError(f"weights must not be negative nor all zero, got {weights}")
+        if self.bound_s <= 0 or not 1 <= self.min_replicas <= self.max_replicas:
+            raise ValueError(f"needs a positive bound_s and 1 <= min <= max replicas, got {self}")
 
 
 State = tuple[int, int]
@@ -59,41 +46,42 @@ State = tuple[int, int]
 class OperatorModel:
     """What is known about the operator in advance: states, admissible actions, known costs."""
 
-    def __init__(self, parameters: LearningParameters) -> None:
-        self._parameters = parameters
+    def __init__(self, options: EdfModelBasedOptions, task: LearningTask) -> None:
+        self._options = options
+        self._task = task
         weights = np.array(
             [
-                parameters.performance_weight,
-                parameters.resource_weight,
-                parameters.reconfiguration_weight,
+                options.performance_weight,
+                options.resource_weight,
+                options.reconfiguration_weight,
             ]
         )
         self.performance_weight, self._resource_weight, self._reconfiguration_weight = (
             float(weight) for weight in weights / weights.sum()
         )
-        self.replica_counts = parameters.max_replicas - parameters.min_replicas + 1
-        self.levels = parameters.rate_levels + 1
+        self.replica_counts = task.max_replicas - task.min_replicas + 1
+        self.levels = options.rate_levels + 1
 
     def state(self, replicas: int, arrivals_per_s: float) -> State:
-        parameters = self._parameters
-        level = min(arrivals_per_s / parameters.rate_quantum_per_s, parameters.rate_levels)
-        within = min(max(replicas, parameters.min_replicas), parameters.max_replicas)
-        return within - parameters.min_replicas, round(level)
+        options, task = self._options, self._task
+        level = min(arrivals_per_s / options.rate_quantum_per_s, options.rate_levels)
+        within = min(max(replicas, task.min_replicas), task.max_replicas)
+        return within - task.min_replicas, round(level)
 
     def admissible(self, state: State) -> list[Change]:
         return [change for change in CHANGES if 0 <= state[0] + change < self.replica_counts]
 
     def known_cost(self, count_index: int, change: Change) -> float:
         """c_k(s, a) of Eq. 4: reconfiguration and resources."""
-        replicas = count_index + change + self._parameters.min_replicas
+        replicas = count_index + change + self._task.min_replicas
         return (
             self._reconfiguration_weight * (change != 0)
-            + self._resource_weight * replicas / self._parameters.max_replicas
+            + self._resource_weight * replicas / self._task.max_replicas
         )
 
     def violation_cost(self, response_s: float) -> float:
         """The term of Eq. 1 that is not known in advance."""
-        return self.performance_weight * (response_s > self._parameters.bound_s)
+        return self.performance_weight * (response_s > self._task.bound_s)
 
     def empty_table(self) -> FloatArray:
         """Q of every state and action: zero, and infinite where the action is not admissible."""

@@ -12,7 +12,8 @@ estimate is 0/0 there); of equal estimates doing nothing is preferred, then scal
 
 import numpy as np
 
-from mpc.policies.edf.learning import CHANGES, LearningParameters, OperatorModel, ScoreScale, State
+from mpc.policies.edf.learning import CHANGES, LearningTask, OperatorModel, ScoreScale, State
+from mpc.policies.edf.options import EdfModelBasedOptions
 from mpc.policies.edf.values import OperatorSample, Proposal, kept
 from mpc.values import FloatArray
 
@@ -53,10 +54,10 @@ class RateTransitions:
 
 
 class ModelBasedScaling:
-    def __init__(self, parameters: LearningParameters) -> None:
-        self._discount = parameters.discount
-        self._model = OperatorModel(parameters)
-        self._costs = ViolationCosts(self._model, parameters.learning_rate)
+    def __init__(self, options: EdfModelBasedOptions, task: LearningTask) -> None:
+        self._discount = options.discount
+        self._model = OperatorModel(options, task)
+        self._costs = ViolationCosts(self._model, options.learning_rate)
         self._transitions = RateTransitions(self._model.levels)
         self._table = self._model.empty_table()
         self._scale = ScoreScale()

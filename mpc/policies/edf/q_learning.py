@@ -10,23 +10,18 @@ Deviations: those of `learning`; of equal estimates doing nothing is preferred, 
 
 import numpy as np
 
-from mpc.policies.edf.learning import CHANGES, LearningParameters, OperatorModel, ScoreScale, State
+from mpc.policies.edf.learning import CHANGES, LearningTask, OperatorModel, ScoreScale, State
+from mpc.policies.edf.options import EdfQLearningOptions
 from mpc.policies.edf.values import OperatorSample, Proposal, kept
 
 
 class QLearningScaling:
     def __init__(
-        self,
-        parameters: LearningParameters,
-        generator: np.random.Generator,
-        exploration: float = 0.05,
+        self, options: EdfQLearningOptions, task: LearningTask, generator: np.random.Generator
     ) -> None:
-        if not 0 <= exploration <= 1:
-            raise ValueError(f"exploration must lie between 0 and 1, got {exploration}")
-        self._parameters = parameters
-        self._exploration = exploration
+        self._options = options
         self._generator = generator
-        self._model = OperatorModel(parameters)
+        self._model = OperatorModel(options, task)
         self._table = self._model.empty_table()
         self._scale = ScoreScale()
         self._previous: State | None = None
@@ -40,7 +35,7 @@ class QLearningScaling:
             self._learn(self._previous, state, sample.response_s)
         self._previous = state
         estimates = self._table[state]
-        if self._generator.random() < self._exploration:
+        if self._generator.random() < self._options.exploration:
             change = self._generator.choice(self._model.admissible(state))
             chosen = CHANGES[CHANGES.index(int(change))]
             return self._scale.scored(self._model, estimates, state, chosen, "by exploration")
@@ -53,6 +48,6 @@ class QLearningScaling:
         action = CHANGES.index(carried_out)
         cost = self._model.known_cost(before[0], CHANGES[action])
         cost += self._model.violation_cost(response_s)
-        target = cost + self._parameters.discount * float(self._table[after].min())
-        rate = self._parameters.learning_rate
+        target = cost + self._options.discount * float(self._table[after].min())
+        rate = self._options.learning_rate
         self._table[before][action] += rate * (target - self._table[before][action])

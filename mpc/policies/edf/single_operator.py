@@ -10,18 +10,19 @@ period); the frequency stays at its maximum.
 """
 
 from mpc.bounds import Bounds
+from mpc.policies.context import Context
+from mpc.policies.edf.learning import LearningTask
+from mpc.policies.edf.model_based import ModelBasedScaling
+from mpc.policies.edf.options import EdfModelBasedOptions, EdfQLearningOptions, EdfThresholdOptions
+from mpc.policies.edf.q_learning import QLearningScaling
+from mpc.policies.edf.threshold import ThresholdScaling
 from mpc.policies.edf.values import LocalPolicy, OperatorSample
 from mpc.policies.full_speed import at_full_speed
-from mpc.values import ConfigurationSpace, Decision, Measurement
+from mpc.values import Decision, Measurement
 
 
 class SingleOperatorPolicy:
-    def __init__(
-        self, space: ConfigurationSpace, local: LocalPolicy, settle_s: float = 60.0
-    ) -> None:
-        if settle_s < 0:
-            raise ValueError(f"settle_s must not be negative, got {settle_s}")
-        self._space = space
+    def __init__(self, local: LocalPolicy, settle_s: float) -> None:
         self._local = local
         self._settle_s = settle_s
         self._changed_s: float | None = None
@@ -43,6 +44,26 @@ class SingleOperatorPolicy:
             return False
         under_way = measurement.requested.executors != measurement.observed.executors
         return under_way and measurement.time_s - self._changed_s < self._settle_s
+
+
+def threshold_policy(options: EdfThresholdOptions, context: Context) -> SingleOperatorPolicy:
+    space = context.space
+    local = ThresholdScaling(options, space.min_executors, space.max_executors)
+    return SingleOperatorPolicy(local, options.settle_s)
+
+
+def q_learning_policy(options: EdfQLearningOptions, context: Context) -> SingleOperatorPolicy:
+    local = QLearningScaling(options, _task(context), context.generator)
+    return SingleOperatorPolicy(local, options.settle_s)
+
+
+def model_based_policy(options: EdfModelBasedOptions, context: Context) -> SingleOperatorPolicy:
+    return SingleOperatorPolicy(ModelBasedScaling(options, _task(context)), options.settle_s)
+
+
+def _task(context: Context) -> LearningTask:
+    space = context.space
+    return LearningTask(context.target_latency_s, space.min_executors, space.max_executors)
 
 
 def _sample(measurement: Measurement) -> OperatorSample:

@@ -9,43 +9,26 @@ Deviation: where several replicas exceed the target, the score is that of the bu
 does not say which.
 """
 
-from dataclasses import dataclass
-
+from mpc.policies.edf.options import EdfThresholdOptions
 from mpc.policies.edf.values import OperatorSample, Proposal, kept
 
 
-@dataclass(frozen=True, slots=True)
-class ThresholdParameters:
-    min_replicas: int
-    max_replicas: int
-    scale_out_utilisation: float = 0.7
-    """U_s-out."""
-    scale_in_fraction: float = 0.75
-    """c."""
-
-    def __post_init__(self) -> None:
-        if not (0 < self.scale_out_utilisation < 1 and 0 < self.scale_in_fraction < 1):
-            raise ValueError(
-                f"scale_out_utilisation and scale_in_fraction must lie between 0 and 1, got "
-                f"{self.scale_out_utilisation} and {self.scale_in_fraction}"
-            )
-
-
 class ThresholdScaling:
-    def __init__(self, parameters: ThresholdParameters) -> None:
-        self._parameters = parameters
+    def __init__(self, options: EdfThresholdOptions, min_replicas: int, max_replicas: int) -> None:
+        self._options = options
+        self._min_replicas = min_replicas
+        self._max_replicas = max_replicas
 
     def propose(self, sample: OperatorSample) -> Proposal:
         if not sample.utilisations:
             return kept("no utilisation measured")
-        parameters = self._parameters
-        target = parameters.scale_out_utilisation
+        target = self._options.scale_out_utilisation
         busiest = max(sample.utilisations)
-        if busiest > target and sample.replicas < parameters.max_replicas:
+        if busiest > target and sample.replicas < self._max_replicas:
             score = (min(busiest, 1.0) - target) / (1.0 - target)
             return Proposal(1, score, f"utilisation {busiest:.2f} above {target:g}")
-        if sample.replicas > max(parameters.min_replicas, 1):
-            low = parameters.scale_in_fraction * target
+        if sample.replicas > max(self._min_replicas, 1):
+            low = self._options.scale_in_fraction * target
             remaining = sum(sample.utilisations) / (sample.replicas - 1)
             if remaining < low:
                 reason = f"utilisation {remaining:.2f} with one replica fewer, below {low:.3g}"

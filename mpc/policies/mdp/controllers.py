@@ -29,7 +29,7 @@ class Slot:
     """Of every operator with the instances it had."""
 
 
-class Controller(Protocol):
+class LevelController(Protocol):
     def decide(self, level: int, at: int) -> int:
         """The instances of the slot that begins."""
         ...

@@ -11,18 +11,18 @@ rate, all executors count as meeting it: Eq. 1 would take the fewest there, as a
 A backlog is no part of the state, as in the paper. The frequency stays at its maximum.
 """
 
-from dataclasses import dataclass, field
-
 import numpy as np
 
 from mpc.bounds import Bounds
+from mpc.policies.context import Context
 from mpc.policies.full_speed import at_full_speed
 from mpc.policies.mdp.arrival_model import ArrivalModel
+from mpc.policies.mdp.options import MdpOptions
 from mpc.policies.mdp.problem import Instances, Weights, stage_cost
 from mpc.policies.mdp.response import ResponseModel
 from mpc.policies.mdp.sweeps import warm_up
 from mpc.policies.mdp.value_iteration import solve
-from mpc.values import ConfigurationSpace, Decision, FloatArray, Measurement
+from mpc.values import Decision, FloatArray, Measurement
 
 TOLERANCE = 1e-4
 """Of the values, where the costs of one step add up to about 1."""
@@ -30,26 +30,18 @@ MOST_SWEEPS = 2_000
 """Enough for it from nothing at a discount of 0.99; the next step goes on from there."""
 
 
-@dataclass(frozen=True, slots=True)
-class MdpParameters:
-    """Section 4 of the paper, but for the target and the step, which come from the plant."""
-
-    target_latency_s: float
-    step_s: float
-    weights: Weights = field(default_factory=Weights)
-    discount: float = 0.99
-    rate_levels: int = 40
-
-
 class MdpPolicy:
-    def __init__(self, space: ConfigurationSpace, parameters: MdpParameters) -> None:
+    def __init__(self, options: MdpOptions, context: Context) -> None:
+        space = context.space
         self._space = space
-        self._parameters = parameters
+        self._options = options
+        self._target_latency_s = context.target_latency_s
+        self._weights = weights_of(options)
         self._instances = Instances(1, space.min_executors, space.max_executors)
-        self._arrivals = ArrivalModel(parameters.rate_levels)
-        self._response = ResponseModel(space, parameters.step_s)
+        self._arrivals = ArrivalModel(options.rate_levels)
+        self._response = ResponseModel(space, context.step_s)
         warm_up()
-        self._values = np.zeros((parameters.rate_levels + 1, self._instances.size))
+        self._values = np.zeros((options.rate_levels + 1, self._instances.size))
 
     def decide(self, measurement: Measurement, bounds: Bounds) -> Decision:
         self._response.observe(measurement)
@@ -62,14 +54,14 @@ class MdpPolicy:
         response_s = self._response.response_s(self._arrivals.rates_per_s)
         if response_s is None:
             return self._at(measurement, bounds, at, "no cost measured yet: hold")
-        violated = (response_s > self._parameters.target_latency_s).astype(np.float64)
-        weights = self._parameters.weights
+        violated = (response_s > self._target_latency_s).astype(np.float64)
+        weights = self._weights
         solution = solve(
             self._arrivals.estimate.matrix,
             stage_cost(self._instances, weights, with_a_way_out(violated)),
             self._instances,
             weights.reconfiguration,
-            self._parameters.discount,
+            self._options.discount,
             TOLERANCE,
             self._values,
             MOST_SWEEPS,
@@ -80,6 +72,12 @@ class MdpPolicy:
 
     def _at(self, measurement: Measurement, bounds: Bounds, place: int, reason: str) -> Decision:
         return at_full_speed(measurement, bounds, self._space.min_executors + place, reason)
+
+
+def weights_of(options: MdpOptions) -> Weights:
+    return Weights(
+        options.resource_weight, options.reconfiguration_weight, options.violation_weight
+    )
 
 
 def with_a_way_out(violated: FloatArray) -> FloatArray:

@@ -11,29 +11,18 @@ overloaded for tens of steps before it believed it. A step without a result viol
 arrived before has waited longer than the target. The rest as in `mdp`.
 """
 
-from dataclasses import dataclass, field
-
 import numpy as np
 
 from mpc.bounds import Bounds
+from mpc.policies.context import Context
 from mpc.policies.full_speed import at_full_speed
 from mpc.policies.mdp.arrival_model import ArrivalModel
-from mpc.policies.mdp.policy import cheapest_move, every_second, with_a_way_out
-from mpc.policies.mdp.problem import Instances, Weights, stage_cost
+from mpc.policies.mdp.options import MdpRlOptions
+from mpc.policies.mdp.policy import cheapest_move, every_second, weights_of, with_a_way_out
+from mpc.policies.mdp.problem import Instances, stage_cost
 from mpc.policies.mdp.sweeps import look_ahead, take_best, warm_up
 from mpc.policies.mdp.transitions import merged_pairs
-from mpc.values import ConfigurationSpace, Decision, FloatArray, Measurement
-
-
-@dataclass(frozen=True, slots=True)
-class MdpRlParameters:
-    """Section 4 of the paper, but for the target."""
-
-    target_latency_s: float
-    weights: Weights = field(default_factory=Weights)
-    discount: float = 0.99
-    rate_levels: int = 40
-    violation_smoothing: float = 0.1
+from mpc.values import Decision, FloatArray, Measurement
 
 
 class LearnedViolations:
@@ -57,14 +46,17 @@ class LearnedViolations:
 
 
 class MdpRlPolicy:
-    def __init__(self, space: ConfigurationSpace, parameters: MdpRlParameters) -> None:
+    def __init__(self, options: MdpRlOptions, context: Context) -> None:
+        space = context.space
         self._space = space
-        self._parameters = parameters
+        self._options = options
+        self._target_latency_s = context.target_latency_s
+        self._weights = weights_of(options)
         self._instances = Instances(1, space.min_executors, space.max_executors)
-        levels = parameters.rate_levels + 1
-        self._arrivals = ArrivalModel(parameters.rate_levels)
+        levels = options.rate_levels + 1
+        self._arrivals = ArrivalModel(options.rate_levels)
         self._violations = LearnedViolations(
-            levels, self._instances.size, parameters.violation_smoothing
+            levels, self._instances.size, options.violation_smoothing
         )
         self._unanswered_since_s: float | None = None
         """End of the first step whose arrivals have no result yet."""
@@ -80,11 +72,11 @@ class MdpRlPolicy:
         self._learn(measurement, level)
         if level is None:
             return self._at(measurement, bounds, at, "no arrivals measured: hold")
-        weights = self._parameters.weights
+        weights = self._weights
         stage = stage_cost(self._instances, weights, with_a_way_out(self._violations.share))
         ahead = np.empty_like(stage)
         transitions = self._arrivals.estimate.matrix
-        look_ahead(self._values, transitions, stage, self._parameters.discount, ahead)
+        look_ahead(self._values, transitions, stage, self._options.discount, ahead)
         take_best(ahead, self._instances.choices, weights.reconfiguration, self._values)
         after, reason = cheapest_move(ahead[level], at, weights.reconfiguration)
         return self._at(measurement, bounds, after, f"rate level {level}: {reason}")
@@ -95,7 +87,7 @@ class MdpRlPolicy:
     def _learn(self, measurement: Measurement, level: int | None) -> None:
         """The latency of the last step, served by the executors that ran at the rate it had."""
         latency_s, exact = self._latency_s(measurement)
-        missed = latency_s > self._parameters.target_latency_s
+        missed = latency_s > self._target_latency_s
         if level is not None and (exact or missed):
             served_by = self._space.executor_index(measurement.observed.executors)
             self._violations.observe(level, served_by, missed)

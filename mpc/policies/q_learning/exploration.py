@@ -9,14 +9,12 @@ scale in: it asks for a heuristic (section 4.1.1) and reports that a table of ze
 """
 
 from collections.abc import Sequence
-from typing import Literal
 
 import numpy as np
 
+from mpc.policies.q_learning.options import ExplorationKind
 from mpc.policies.q_learning.states import Action, State
 from mpc.values import FloatArray
-
-ExplorationKind = Literal["greedy", "epsilon", "decreasing-epsilon"]
 
 
 class Exploration:

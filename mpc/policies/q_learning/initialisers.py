@@ -4,14 +4,11 @@ Source: Azimi Gehraz 2018, section 4.2.2. The optimised one divides the states i
 (Fig. 4.3, Table 4.1) by latency below or above the target and load rising or falling.
 """
 
-from typing import Literal
-
 import numpy as np
 
+from mpc.policies.q_learning.options import Initialisation
 from mpc.policies.q_learning.states import Action, StateGrid
 from mpc.values import FloatArray
-
-Initialisation = Literal["zero", "random", "optimised"]
 
 
 def initial_values(

@@ -10,11 +10,9 @@ latency says that, one decision later.
 """
 
 from dataclasses import dataclass
-from typing import Literal
 
+from mpc.policies.q_learning.options import RewardKind
 from mpc.policies.q_learning.states import Action, State, StateGrid
-
-RewardKind = Literal["prefer-scale-in", "prefer-no-action"]
 
 
 @dataclass(frozen=True, slots=True)

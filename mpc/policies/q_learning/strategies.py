@@ -6,12 +6,9 @@ allows, and at least the granularity. The waiting batches are derived from what 
 (`waiting_batches`).
 """
 
-from typing import Literal
-
+from mpc.policies.q_learning.options import StrategyKind
 from mpc.policies.q_learning.states import Action
 from mpc.values import Measurement
-
-StrategyKind = Literal["static", "linear", "queue-aware"]
 
 
 class ExecutorStrategy:

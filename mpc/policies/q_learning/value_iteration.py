@@ -12,14 +12,14 @@ author's code multiplies by the value of the state left, here by that of the sta
 Eq. 4.6 says; the rest as `q-learning`.
 """
 
-import numpy as np
-
 from mpc.bounds import Bounds
+from mpc.policies.context import Context
 from mpc.policies.q_learning.exploration import Exploration
-from mpc.policies.q_learning.policy import QLearningParameters, QLearningPolicy
+from mpc.policies.q_learning.options import ValueIterationOptions
+from mpc.policies.q_learning.policy import QLearningPolicy
 from mpc.policies.q_learning.rewards import Transition
 from mpc.policies.q_learning.states import Action, State
-from mpc.values import ConfigurationSpace, Decision, FloatArray, Measurement
+from mpc.values import Decision, FloatArray, Measurement
 
 
 class TransitionModel:
@@ -48,29 +48,15 @@ class TransitionModel:
 
 
 class ValueIterationPolicy(QLearningPolicy):
-    def __init__(
-        self,
-        space: ConfigurationSpace,
-        parameters: QLearningParameters,
-        generator: np.random.Generator,
-        training_s: float = 300.0,
-        iterations: int = 10,
-    ) -> None:
-        super().__init__(space, parameters, generator)
-        if training_s <= 0 or iterations < 1:
-            raise ValueError(
-                f"training_s must be positive and iterations at least 1, got {training_s} and "
-                f"{iterations}"
-            )
-        self._training_s = training_s
-        self._iterations = iterations
+    def __init__(self, options: ValueIterationOptions, context: Context) -> None:
+        super().__init__(options, context)
+        self._training_s = options.training_s
+        self._iterations = options.iterations
         self._trained_since_s: float | None = None
         self._model: TransitionModel | None = TransitionModel()
         """None once the training is over."""
         self._afterwards = self._exploration
-        self._exploration = Exploration(
-            "decreasing-epsilon", parameters.epsilon, parameters.epsilon_step
-        )
+        self._exploration = Exploration("decreasing-epsilon", options.epsilon, options.epsilon_step)
 
     @property
     def training(self) -> bool:
@@ -82,7 +68,7 @@ class ValueIterationPolicy(QLearningPolicy):
                 self._trained_since_s = measurement.time_s
             if measurement.time_s - self._trained_since_s >= self._training_s:
                 self._values = self._model.solved(
-                    self._values, self._parameters.discount_factor, self._iterations
+                    self._values, self._options.discount_factor, self._iterations
                 )
                 self._model = None
                 self._exploration = self._afterwards

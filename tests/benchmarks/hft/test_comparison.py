@@ -17,6 +17,7 @@ from benchmarks.hft.comparison import (
 from benchmarks.hft.demo_load import WAVE
 from benchmarks.hft.stream.replay import Replay
 from benchmarks.results import Provenance
+from mpc.policies.spark_ratio.options import SparkRatioOptions
 from runtime.config import ConfigError
 
 
@@ -32,7 +33,9 @@ def test_a_given_cluster_is_used_as_it_is(tmp_path: Path) -> None:
     assert config.executors.max == 8
     assert config.slo.latency_ms == 2000.0
     assert config.cost.latency_weight == 3.0
-    assert config.policies.spark_ratio.batch_interval_s == setting.trigger_interval_s
+    ratio = config.options_of("spark-ratio")
+    assert isinstance(ratio, SparkRatioOptions)
+    assert ratio.batch_interval_s == setting.trigger_interval_s
     assert experiment.replay.seed == 7
     assert experiment.executor_java_options is None
 

@@ -48,6 +48,14 @@ def test_reports_and_pictures_are_written_and_processes_agree(tmp_path: Path) ->
     assert [row["seed"] for row in without_times(one)] == [1, 2, 1, 2]
 
 
+def test_a_curve_can_be_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sweep, "CURVE_ALPHAS", (0.01, 50.0))
+    rates = tmp_path / "rates.csv"
+    rates.write_text("\n".join(str(100 + 20 * (second % 6)) for second in range(12)))
+    command = ["bench", "replay", "--rates", str(rates), "--policies", "foresight"]
+    assert run([*command, "--repeat", "1", "--curve", "1", "--processes", "1"]) == 0
+
+
 def test_the_options_default_to_what_the_scenarios_do() -> None:
     """The command line repeats them, because importing the benchmarks would slow its start."""
     offered = inspect.signature(compare).parameters

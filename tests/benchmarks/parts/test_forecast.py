@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from benchmarks.parts.forecast import evaluate_forecasters
-from forecasting.registry import FORECASTER_NAMES
+from forecasting.catalogue import forecaster_names
 from tests.forecasting.series import bursty
 
 
 def test_a_row_for_every_model_in_the_order_asked() -> None:
     seen: list[str] = []
-    names = tuple(reversed(FORECASTER_NAMES))
+    names = tuple(reversed(forecaster_names()))
     rows = evaluate_forecasters(bursty(200), names, 5, seen.append)
     assert tuple(row.model for row in rows) == names
     assert tuple(seen) == names

@@ -10,16 +10,19 @@ from typer.testing import CliRunner
 
 from benchmarks.peers import command as peers
 from benchmarks.peers.catalogue import (
-    ALL_POLICIES,
-    check_policies,
+    EXECUTORS_ONLY,
+    all_policies,
     configured,
     make_policy,
     space_of,
 )
 from benchmarks.peers.comparison import PeerRow, compare
-from benchmarks.peers.setting import PeerSetting
+from benchmarks.peers.setting import SPACE, PeerSetting
 from benchmarks.peers.verdict import verdict
+from benchmarks.policies import check_policies
 from mpc.controller import Controller
+from mpc.policies.spark_dra.options import SparkDraOptions
+from mpc.policies.spark_ratio.options import SparkRatioOptions
 from mpc.simulation.run import control
 
 
@@ -64,7 +67,7 @@ def test_the_same_seed_gives_the_same_run_and_another_one_another(rates_file: Pa
     assert first.energy_j != other.energy_j
 
 
-@pytest.mark.parametrize("name", ALL_POLICIES)
+@pytest.mark.parametrize("name", all_policies())
 def test_every_policy_is_built_for_the_cluster(name: str, rates_file: Path) -> None:
     setting = PeerSetting(rates_file)
     policy = make_policy(name, setting, configured(setting, None, ()), seed=1)
@@ -76,13 +79,16 @@ def test_every_policy_is_built_for_the_cluster(name: str, rates_file: Path) -> N
 @pytest.mark.parametrize("name", ["static-21", "forsight", "static-0"])
 def test_unknown_policies_are_refused(name: str) -> None:
     with pytest.raises(ValueError, match=r"executors|unknown policy"):
-        check_policies([name])
+        check_policies([name], SPACE, also=[EXECUTORS_ONLY])
 
 
 def test_the_trigger_interval_is_told_and_the_user_has_the_last_word(rates_file: Path) -> None:
-    told = configured(PeerSetting(rates_file), None, ["policies.spark-dra.batch_interval_s=7"])
-    assert told.policies.spark_ratio.batch_interval_s == 2.0
-    assert told.policies.spark_dra.batch_interval_s == 7.0
+    config = configured(PeerSetting(rates_file), None, ["policies.spark-dra.batch_interval_s=7"])
+    ratio, allocation = config.options_of("spark-ratio"), config.options_of("spark-dra")
+    assert isinstance(ratio, SparkRatioOptions)
+    assert isinstance(allocation, SparkDraOptions)
+    assert ratio.batch_interval_s == 2.0
+    assert allocation.batch_interval_s == 7.0
 
 
 def row(policy: str, over: float, energy_j: float) -> PeerRow:

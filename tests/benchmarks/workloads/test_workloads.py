@@ -5,14 +5,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.mpc_paper.catalogue import check_policies, clairvoyance
+from benchmarks.mpc_paper.catalogue import clairvoyance
 from benchmarks.mpc_paper.scenarios import ScenarioRequest, build
+from benchmarks.policies import check_policies
 from benchmarks.workloads.keys import PAPER_SYMBOLS, generated_key_frequencies, read_key_frequencies
 from benchmarks.workloads.rates import (
     generated_equity_day,
     generated_random_walk,
     read_random_walk,
 )
+from mpc.simulation.paper_machine import SPACE
 from mpc.simulation.series import RateSeries
 from mpc.simulation.trace import Windows, draw_trace
 from runtime.rates import averaged_to, read_equity_ticks
@@ -100,9 +102,9 @@ def test_unknown_names_are_refused_with_the_known_ones(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="paper-random-walk"):
         build(ScenarioRequest("paper"))
     with pytest.raises(ValueError, match="lat-power-h2"):
-        check_policies(["lat-power"])
+        check_policies(["lat-power"], SPACE)
     with pytest.raises(ValueError, match="12 executors"):
-        check_policies(["static-13"])
+        check_policies(["static-13"], SPACE)
     with pytest.raises(ValueError, match="--rates"):
         build(ScenarioRequest("replay"))
 

@@ -10,7 +10,7 @@ import json
 import sys
 from pathlib import Path
 
-from mpc.policies.fixed import FixedPolicy
+from mpc.policies.fixed.policy import FixedPolicy
 from mpc.values import Configuration
 from runtime.spark.attach import attach
 from tests.end_to_end.spark.session import small_session

@@ -10,7 +10,7 @@ from mpc.horizon.first_moves import FirstMoves
 from mpc.horizon.problem import Constraints, HorizonProblem
 from mpc.horizon.search import solve
 from mpc.horizon.trajectory import cost_terms
-from mpc.policies.rejected import COUNT, rejected_moves
+from mpc.policies.foresight.rejected import COUNT, rejected_moves
 from tests.mpc.horizon.instances import problems
 from tests.mpc.horizon.reference import admissible
 

@@ -1,34 +1,30 @@
 """Policies that plan ahead stay within the bounds of a step, over the whole horizon."""
 
 from collections.abc import Callable
+from typing import Literal
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from energy.power import ProportionalPower
-from forecasting.registry import make_forecaster
 from mpc.bounds import Bounds
-from mpc.policies.lat import LatParameters, LatPolicy
+from mpc.policies.lat.options import LatOptions
+from mpc.policies.lat.policy import LatPolicy
 from mpc.ports import Policy
 from mpc.values import BatchSample, Configuration, ConfigurationSpace, Decision, Measurement
-from runtime.build import foresight_policy
-from runtime.config import load_config
+from tests.support import contexts
+from tests.support.contexts import context
 
 SPACE = ConfigurationSpace(1, 6, (1_200_000, 1_600_000, 2_000_000))
 
 
 def foresight(*overrides: str) -> Policy:
-    config = load_config(None, ["forecast.scenarios=20", "horizon.steps=4", *overrides])
-    return foresight_policy(config, SPACE, 1.0, 1.0, ProportionalPower())
+    short = ("forecast.scenarios=20", "horizon.steps=4")
+    return contexts.foresight(context(SPACE), *short, *overrides)
 
 
-def lat(power: bool) -> Policy:
-    return LatPolicy(
-        LatParameters("power" if power else "executors", 1.0, latency_weight=2.0, horizon_steps=2),
-        ProportionalPower(),
-        make_forecaster("mean-3"),
-    )
+def lat(resource: Literal["executors", "power"]) -> Policy:
+    return LatPolicy(LatOptions(resource=resource, horizon_steps=2), context(SPACE))
 
 
 POLICIES: dict[str, Callable[[], Policy]] = {
@@ -42,8 +38,8 @@ POLICIES: dict[str, Callable[[], Policy]] = {
         "limits.power_cap_w=9",
         "limits.energy_budget_j=30",
     ),
-    "lat-node": lambda: lat(power=False),
-    "lat-power": lambda: lat(power=True),
+    "lat-node": lambda: lat("executors"),
+    "lat-power": lambda: lat("power"),
 }
 
 

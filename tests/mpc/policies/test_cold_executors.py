@@ -4,11 +4,9 @@ from dataclasses import replace
 
 from energy.power import prior_power
 from mpc.bounds import Bounds
-from mpc.ports import Policy
 from mpc.snapshot import load, save
 from mpc.values import BatchSample, ConfigurationSpace, Decision, Measurement
-from runtime.build import foresight_policy
-from runtime.config import load_config
+from tests.support.contexts import context, foresight
 
 SPACE = ConfigurationSpace(1, 10, (1_200_000, 1_600_000, 2_000_000))
 ROW_CYCLES, OVERHEAD_S, INTERVAL_S = 4e6, 0.5, 4.0
@@ -22,13 +20,11 @@ def decisions(
     restarted_at: int | None = None,
 ) -> list[Decision]:
     """One batch a step of four seconds; three of the first run on cold executors."""
-    policy: Policy = foresight_policy(
-        load_config(None, ["forecast.model=last", *overrides]),
-        SPACE,
-        target_latency_s=8.0,
-        step_s=INTERVAL_S,
-        power=prior_power(10, 2_000_000, 100.0),
-        plant_latency="micro-batch",
+    power = prior_power(10, 2_000_000, 100.0)
+    policy = foresight(
+        context(SPACE, step_s=INTERVAL_S, target_s=8.0, power=power, latency_model="micro-batch"),
+        "forecast.model=last",
+        *overrides,
     )
     current = SPACE.largest
     decided: list[Decision] = []

@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 
 from mpc.bounds import Bounds
-from mpc.policies.decentralised import DecentralisedParameters, DecentralisedPolicy
+from mpc.policies.decentralised.options import DecentralisedOptions
+from mpc.policies.decentralised.policy import DecentralisedPolicy
 from mpc.values import BatchSample, Configuration, ConfigurationSpace, Measurement
-from runtime.config.policies.decentralised import Decentralised
-from runtime.policies.decentralised import decentralised_policy
+from tests.support.contexts import context
 
 SPACE = ConfigurationSpace(1, 50, (1_000_000, 2_000_000))
-KNOWN = DecentralisedParameters(capacity_per_s=500.0)
+KNOWN = DecentralisedOptions(capacity_per_s=500.0)
 
 
-def policy(seed: int = 0, parameters: DecentralisedParameters = KNOWN) -> DecentralisedPolicy:
-    return DecentralisedPolicy(SPACE, parameters, np.random.default_rng(seed))
+def policy(seed: int = 0, options: DecentralisedOptions = KNOWN) -> DecentralisedPolicy:
+    return DecentralisedPolicy(options, context(SPACE, seed=seed))
 
 
 def measurement(step: int, executors: int, arrivals_per_s: float | None) -> Measurement:
@@ -65,7 +65,7 @@ def test_the_keeper_stays_and_the_bounds_hold() -> None:
 
 def test_without_arrivals_or_capacity_nothing_changes() -> None:
     assert run(policy(), [None] * 6, 4) == [4] * 6
-    assert run(policy(parameters=DecentralisedParameters()), [1e6] * 6, 4) == [4] * 6
+    assert run(policy(options=DecentralisedOptions()), [1e6] * 6, 4) == [4] * 6
 
 
 def test_the_capacity_is_measured_by_batches_or_cost() -> None:
@@ -74,8 +74,8 @@ def test_the_capacity_is_measured_by_batches_or_cost() -> None:
     batches = tuple(
         BatchSample(rows, 0.2 + rows / 500.0, now) for rows in (100, 900, 300, 1500, 700) * 6
     )
-    by_cost = policy(parameters=DecentralisedParameters())
-    by_batches = policy(parameters=DecentralisedParameters())
+    by_cost = policy(options=DecentralisedOptions())
+    by_batches = policy(options=DecentralisedOptions())
     for step in range(1, 6):
         costs = by_cost.decide(
             Measurement(step, float(step), now, now, arrivals_per_s=5250.0, cost_cycles=4e6),
@@ -98,17 +98,7 @@ def test_a_copy_goes_on_as_the_original() -> None:
 
 
 def test_the_options_reach_the_policy() -> None:
-    options = Decentralised(period_steps=1, capacity_per_s=100.0)
-    subject = decentralised_policy(options, SPACE, 1.0, 1.0, np.random.default_rng(0))
+    subject = policy(options=DecentralisedOptions(period_steps=1, capacity_per_s=100.0))
     assert subject.decide(measurement(1, 1, 700.0), Bounds(SPACE)).target.executors == 10
     with pytest.raises(ValueError, match="load band"):
-        decentralised_policy(
-            Decentralised(lower_load=0.9), SPACE, 1.0, 1.0, np.random.default_rng(0)
-        )
-
-
-def test_impossible_parameters_are_refused() -> None:
-    with pytest.raises(ValueError, match="period_steps must be"):
-        DecentralisedParameters(period_steps=0)
-    with pytest.raises(ValueError, match="capacity_per_s must be"):
-        DecentralisedParameters(capacity_per_s=0.0)
+        policy(options=DecentralisedOptions(lower_load=0.9))

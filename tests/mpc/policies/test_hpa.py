@@ -5,13 +5,15 @@ from typing import Any
 import pytest
 
 from mpc.bounds import Bounds
-from mpc.policies.hpa import HpaParameters, HpaPolicy
+from mpc.policies.hpa.options import HpaOptions
+from mpc.policies.hpa.policy import HpaPolicy
 from mpc.values import Configuration, ConfigurationSpace, Measurement
+from tests.support.contexts import context
 
 SPACE = ConfigurationSpace(1, 50, (1_000_000, 2_000_000))
 COST_CYCLES = 2e6
 """1,000 rows/s on an executor at 2 GHz."""
-AT_ONCE = HpaParameters(scale_down_window_s=0.0)
+AT_ONCE = HpaOptions(scale_down_window_s=0.0)
 
 
 def run(
@@ -56,11 +58,14 @@ def run(
     ],
 )
 def test_the_ratio_beyond_the_tolerance_decides(rows_per_s: float, wanted: int) -> None:
-    assert run(HpaPolicy(SPACE, 15.0, AT_ONCE), [rows_per_s] * 2, executors=10)[-1] == wanted
+    assert (
+        run(HpaPolicy(AT_ONCE, context(SPACE, step_s=15.0)), [rows_per_s] * 2, executors=10)[-1]
+        == wanted
+    )
 
 
 def test_a_scale_down_goes_to_the_highest_wish_of_the_window() -> None:
-    policy = HpaPolicy(SPACE, 15.0, HpaParameters(scale_down_window_s=45.0))
+    policy = HpaPolicy(HpaOptions(scale_down_window_s=45.0), context(SPACE, step_s=15.0))
     # The count it found (10 at 0 s) holds until 45 s, the wish for 8 of 15 s until 60 s.
     assert run(policy, [6_400.0, 6_400.0, 1_600.0, 1_600.0, 1_600.0, 1_600.0], 10) == [
         10,
@@ -73,13 +78,20 @@ def test_a_scale_down_goes_to_the_highest_wish_of_the_window() -> None:
 
 
 def test_a_scale_up_is_at_once_but_limited_by_share_or_pods() -> None:
-    eager = HpaParameters(target_utilisation=0.1)
+    eager = HpaOptions(target_utilisation=0.1)
     # All CPU used: ten times as many are wanted. 4 pods are more than 100 % of two.
-    assert run(HpaPolicy(SPACE, 15.0, eager), [1e6] * 4, executors=2) == [2, 6, 12, 24]
+    assert run(HpaPolicy(eager, context(SPACE, step_s=15.0)), [1e6] * 4, executors=2) == [
+        2,
+        6,
+        12,
+        24,
+    ]
 
 
 def test_what_was_added_in_the_period_counts() -> None:
-    policy = HpaPolicy(SPACE, 5.0, HpaParameters(target_utilisation=0.1, sync_period_s=5.0))
+    policy = HpaPolicy(
+        HpaOptions(target_utilisation=0.1, sync_period_s=5.0), context(SPACE, step_s=5.0)
+    )
     wanted = []
     executors = 2
     for number in range(6):
@@ -98,29 +110,36 @@ def test_what_was_added_in_the_period_counts() -> None:
 
 def test_pods_that_are_not_ready_use_nothing_when_it_scales_up() -> None:
     # Six of ten are ready and fully used: 6 / 10 / 0.8 is below one, the direction turns.
-    assert run(HpaPolicy(SPACE, 15.0, AT_ONCE), [6_000.0] * 2, 10, ready=6)[-1] == 10
+    assert (
+        run(HpaPolicy(AT_ONCE, context(SPACE, step_s=15.0)), [6_000.0] * 2, 10, ready=6)[-1] == 10
+    )
     # Nine are: 0.9 / 0.8 = 1.125 of ten.
-    assert run(HpaPolicy(SPACE, 15.0, AT_ONCE), [9_000.0] * 2, 10, ready=9)[-1] == 12
+    assert (
+        run(HpaPolicy(AT_ONCE, context(SPACE, step_s=15.0)), [9_000.0] * 2, 10, ready=9)[-1] == 12
+    )
 
 
 def test_pods_that_are_not_ready_are_left_out_when_it_scales_down() -> None:
     # 4,000 of nine ready executors: 0.44 / 0.8 of nine is five.
-    assert run(HpaPolicy(SPACE, 15.0, AT_ONCE), [4_000.0] * 2, 10, ready=9)[-1] == 5
+    assert run(HpaPolicy(AT_ONCE, context(SPACE, step_s=15.0)), [4_000.0] * 2, 10, ready=9)[-1] == 5
 
 
 def test_without_a_metric_nothing_changes() -> None:
-    policy = HpaPolicy(SPACE, 15.0, AT_ONCE)
+    policy = HpaPolicy(AT_ONCE, context(SPACE, step_s=15.0))
     assert run(policy, [400.0] * 4, 10, cost_cycles=None, completions_per_s=None) == [10] * 4
     # Rows arrive and no batch ends: the CPU may be idle or full.
     assert run(policy, [400.0] * 4, 10, cost_cycles=None, completions_per_s=0.0) == [10] * 4
 
 
 def test_a_stream_without_rows_uses_no_cpu() -> None:
-    assert run(HpaPolicy(SPACE, 15.0, AT_ONCE), [0.0] * 2, 10, cost_cycles=None)[-1] == 1
+    assert (
+        run(HpaPolicy(AT_ONCE, context(SPACE, step_s=15.0)), [0.0] * 2, 10, cost_cycles=None)[-1]
+        == 1
+    )
 
 
 def test_it_decides_once_a_sync_period() -> None:
-    policy = HpaPolicy(SPACE, 5.0, AT_ONCE)
+    policy = HpaPolicy(AT_ONCE, context(SPACE, step_s=5.0))
     now = Configuration(10, 2_000_000)
     decided = [
         policy.decide(

@@ -9,21 +9,30 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mpc.bounds import Bounds
-from mpc.policies.adaptive_window import LONGEST, AdaptiveWindow
-from mpc.policies.parameter_search import (
+from mpc.policies.context import Context
+from mpc.policies.parameter_search.adaptive_window import LONGEST, AdaptiveWindow
+from mpc.policies.parameter_search.options import ParameterSearchOptions
+from mpc.policies.parameter_search.policy import (
     BEFORE_THE_FIRST_SEARCH,
     BreachCounter,
-    ParameterSearchParameters,
     ParameterSearchPolicy,
+    ThresholdCube,
     Thresholds,
     demanded_executors,
     replayed_cost,
 )
-from mpc.policies.random_search import search
+from mpc.policies.parameter_search.random_search import search
 from mpc.values import BatchSample, Configuration, ConfigurationSpace, FloatArray, Measurement
+from tests.support.contexts import context
 
 SPACE = ConfigurationSpace(4, 24, (2_000_000,))
-PARAMETERS = ParameterSearchParameters(30.0, 10.0, violation_executors=24.0)
+CUBE = ThresholdCube(ParameterSearchOptions())
+
+
+def thirty_seconds(seed: int = 1) -> Context:
+    return context(SPACE, step_s=10.0, target_s=30.0, seed=seed)
+
+
 ANYWHERE = Configuration(8, 2_000_000)
 
 
@@ -99,12 +108,12 @@ def test_the_search_keeps_its_budget_and_is_never_worse_than_its_start(
 
 @given(point=st.lists(st.floats(0, 1), min_size=4, max_size=4))
 def test_thresholds_are_in_their_ranges_and_on_their_step(point: list[float]) -> None:
-    found = PARAMETERS.thresholds(np.asarray(point))
+    found = CUBE.thresholds(np.asarray(point))
     assert 0 < found.lower < found.upper < 1
     for breaches in (found.upper_breaches, found.lower_breaches):
         assert 2 <= breaches <= 128
         assert (breaches - 2) % 4 == 0
-    again = PARAMETERS.thresholds(PARAMETERS.point(found))
+    again = CUBE.thresholds(CUBE.point(found))
     assert again.upper == pytest.approx(found.upper)
     assert again.lower == pytest.approx(found.lower)
 
@@ -136,7 +145,7 @@ def test_the_demand_comes_from_cycles_or_from_batches() -> None:
 def test_the_cost_knows_latency_and_executors() -> None:
     def cost(demand: Callable[[FloatArray], FloatArray], thresholds: Thresholds) -> float:
         demands = demand(np.arange(120.0))
-        return replayed_cost(demands, 4, thresholds, PARAMETERS, SPACE)
+        return replayed_cost(demands, 4, thresholds, 24.0, thirty_seconds())
 
     quick = Thresholds(0.8, 0.4, upper_breaches=2, lower_breaches=6)
     slow = Thresholds(0.8, 0.4, upper_breaches=62, lower_breaches=6)
@@ -154,7 +163,7 @@ def test_the_cost_knows_latency_and_executors() -> None:
 
 
 def driven(demand_executors: list[float], seed: int) -> tuple[ParameterSearchPolicy, list[int]]:
-    policy = ParameterSearchPolicy(SPACE, PARAMETERS, np.random.default_rng(seed))
+    policy = ParameterSearchPolicy(ParameterSearchOptions(), thirty_seconds(seed))
     executors, taken = 4, []
     for step, demand in enumerate(demand_executors):
         running = Configuration(executors, 2_000_000)

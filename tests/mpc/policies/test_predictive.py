@@ -1,19 +1,19 @@
 """lat-node, lat-power and foresight on hand-made steps."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
+from typing import Literal
 
 import pytest
 
 from energy.power import ProportionalPower
-from forecasting.registry import make_forecaster
 from mpc.bounds import Bounds
-from mpc.policies.lat import LatParameters, LatPolicy
+from mpc.policies.lat.options import LatOptions
+from mpc.policies.lat.policy import LatPolicy
 from mpc.ports import Policy
 from mpc.values import Configuration, ConfigurationSpace, Measurement
-from runtime.build import foresight_policy
-from runtime.config import load_config
+from tests.support import contexts
+from tests.support.contexts import context
 
 SPACE = ConfigurationSpace(1, 12, tuple(range(1_200_000, 2_000_001, 100_000)))
 TARGET_S = 1.5e-3
@@ -50,18 +50,14 @@ def settle(policy: Policy, arrivals_per_s: float, steps: int = 30) -> Configurat
     return current
 
 
-def lat(resource: str, weight: float = 2.0) -> LatPolicy:
-    kind: Callable[..., LatParameters] = LatParameters
-    return LatPolicy(
-        kind(resource=resource, threshold_s=TARGET_S, latency_weight=weight),
-        ProportionalPower(),
-        make_forecaster("mean-3"),
-    )
+def lat(resource: Literal["executors", "power"], weight: float = 2.0) -> LatPolicy:
+    options = LatOptions(resource=resource, latency_weight=weight)
+    return LatPolicy(options, context(SPACE, target_s=TARGET_S))
 
 
 def foresight(*overrides: str) -> Policy:
-    config = load_config(None, ["forecast.model=last", *overrides])
-    return foresight_policy(config, SPACE, TARGET_S, 1.0, ProportionalPower())
+    built_for = context(SPACE, target_s=TARGET_S)
+    return contexts.foresight(built_for, "forecast.model=last", *overrides)
 
 
 def test_lat_node_stays_at_full_speed_and_lat_power_does_not() -> None:

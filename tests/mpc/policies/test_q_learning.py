@@ -1,25 +1,32 @@
 """The temporal difference agent and the value iteration before it."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from mpc.bounds import Bounds
-from mpc.policies.q_learning import QLearningParameters, QLearningPolicy, ValueIterationPolicy
+from mpc.policies.context import Context
+from mpc.policies.q_learning.options import QLearningOptions, ValueIterationOptions
+from mpc.policies.q_learning.policy import QLearningPolicy
 from mpc.policies.q_learning.states import Action, State
-from mpc.policies.q_learning.value_iteration import TransitionModel
+from mpc.policies.q_learning.value_iteration import TransitionModel, ValueIterationPolicy
 from mpc.values import Configuration, ConfigurationSpace, Measurement
+from tests.support.contexts import context
 
 SPACE = ConfigurationSpace(4, 24, (1_200_000, 2_000_000))
-PARAMETERS = QLearningParameters(window_s=60.0, decision_interval_s=60.0)
+OPTIONS = QLearningOptions(window_s=60.0, decision_interval_s=60.0)
+
+
+def thirty_seconds(seed: int) -> Context:
+    return context(SPACE, step_s=10.0, target_s=30.0, seed=seed)
 
 
 def agent(**changes: Any) -> QLearningPolicy:
-    return QLearningPolicy(SPACE, replace(PARAMETERS, **changes), np.random.default_rng(1))
+    return QLearningPolicy(replace(OPTIONS, **changes), thirty_seconds(1))
 
 
 def measured(minute: float, executors: int, latency_s: float | None, **fields: Any) -> Measurement:
@@ -81,10 +88,10 @@ def test_a_table_can_be_handed_on() -> None:
     teacher = agent()
     teacher.decide(measured(1, 8, 65.0), Bounds(SPACE))
     teacher.decide(measured(2, 9, 75.0), Bounds(SPACE))
-    pupil = QLearningPolicy(SPACE, PARAMETERS, np.random.default_rng(2), values=teacher.values)
+    pupil = QLearningPolicy(OPTIONS, thirty_seconds(2), values=teacher.values)
     assert np.array_equal(pupil.values, teacher.values)
     with pytest.raises(ValueError, match="do not fit"):
-        QLearningPolicy(SPACE, PARAMETERS, np.random.default_rng(2), values=np.zeros((2, 2, 3)))
+        QLearningPolicy(OPTIONS, thirty_seconds(2), values=np.zeros((2, 2, 3)))
 
 
 @given(
@@ -131,12 +138,14 @@ def test_value_iteration_averages_what_it_saw() -> None:
 
 
 def test_training_ends_with_a_table_and_learning_goes_on() -> None:
-    policy = ValueIterationPolicy(
-        SPACE,
-        replace(PARAMETERS, initialisation="zero", epsilon=0.0),
-        np.random.default_rng(1),
+    options = ValueIterationOptions(
+        window_s=60.0,
+        decision_interval_s=60.0,
+        initialisation="zero",
+        epsilon=0.0,
         training_s=300.0,
     )
+    policy = ValueIterationPolicy(options, thirty_seconds(1))
     for minute in range(6):
         assert policy.training
         assert not policy.values.any()

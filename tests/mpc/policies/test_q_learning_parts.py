@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from mpc.policies.q_learning.exploration import Exploration, allowed_actions
 from mpc.policies.q_learning.history import HistoryWindow
 from mpc.policies.q_learning.initialisers import initial_values
-from mpc.policies.q_learning.rewards import RewardKind, Transition, reward
+from mpc.policies.q_learning.options import RewardKind
+from mpc.policies.q_learning.rewards import Transition, reward
 from mpc.policies.q_learning.states import Action, State, StateGrid
 from mpc.policies.q_learning.strategies import ExecutorStrategy, waiting_batches
 from mpc.values import Configuration, Measurement

@@ -7,9 +7,12 @@ import pytest
 
 from mpc.bounds import Bounds
 from mpc.policies.routing import SteadyRouting
-from mpc.policies.rule_based import RuleBasedPolicy
-from mpc.policies.spl import SplPolicy
+from mpc.policies.rule_based.options import RuleBasedOptions
+from mpc.policies.rule_based.policy import RuleBasedPolicy
+from mpc.policies.spl.options import SplOptions
+from mpc.policies.spl.policy import SplPolicy
 from mpc.values import Configuration, ConfigurationSpace, FloatArray, IntArray, Measurement
+from tests.support.contexts import context
 
 SPACE = ConfigurationSpace(1, 12, (1_200_000, 2_000_000))
 
@@ -24,7 +27,7 @@ def measured(executors: int, **values: Any) -> Measurement:
     [(1.2, 5, 6), (1.0, 5, 5), (0.6, 5, 4), (0.6, 1, 1), (9.0, 12, 12)],
 )
 def test_rules_add_above_and_remove_below(latency_s: float, executors: int, wanted: int) -> None:
-    decision = RuleBasedPolicy(SPACE, 1.0).decide(
+    decision = RuleBasedPolicy(RuleBasedOptions(), context(SPACE)).decide(
         measured(executors, latency_s=latency_s), Bounds(SPACE)
     )
     assert decision.target == Configuration(wanted, 2_000_000)
@@ -36,32 +39,32 @@ def spl_step(policy: SplPolicy, executors: int, throughput: float, congestion: f
 
 
 def test_spl_expands_while_congested_and_while_it_helps() -> None:
-    policy = SplPolicy(SPACE)
+    policy = SplPolicy(SplOptions(), context(SPACE))
     assert spl_step(policy, 2, 100.0, 0.5) == 3
     assert spl_step(policy, 3, 150.0, 0.5) == 4
 
 
 def test_spl_undoes_an_expansion_that_brought_nothing_and_remembers_it() -> None:
-    policy = SplPolicy(SPACE)
+    policy = SplPolicy(SplOptions(), context(SPACE))
     spl_step(policy, 2, 100.0, 0.5)
     assert spl_step(policy, 3, 100.0, 0.5) == 4  # up is unknown, so it is tried first
     assert spl_step(policy, 4, 80.0, 0.5) == 5
     assert spl_step(policy, 12, 80.0, 0.5) == 12
-    policy = SplPolicy(SPACE)
+    policy = SplPolicy(SplOptions(), context(SPACE))
     spl_step(policy, 3, 100.0, 0.5)
     spl_step(policy, 4, 60.0, 0.5)
     assert spl_step(policy, 3, 100.0, 0.5) == 3  # 4 is known to be worse
 
 
 def test_spl_contracts_when_idle_but_not_to_a_level_that_was_congested() -> None:
-    policy = SplPolicy(SPACE)
+    policy = SplPolicy(SplOptions(), context(SPACE))
     assert spl_step(policy, 4, 100.0, 0.0) == 3
     assert spl_step(policy, 3, 100.0, 0.9) == 4
     assert spl_step(policy, 4, 100.0, 0.0) == 4
 
 
 def test_spl_forgets_when_the_load_falls() -> None:
-    policy = SplPolicy(SPACE)
+    policy = SplPolicy(SplOptions(), context(SPACE))
     spl_step(policy, 3, 100.0, 0.9)
     assert spl_step(policy, 4, 130.0, 0.0) == 4
     assert spl_step(policy, 4, 60.0, 0.0) == 3  # less load at the same level: try again

@@ -4,24 +4,20 @@ import numpy as np
 
 from energy.power import prior_power
 from mpc.bounds import Bounds
-from mpc.policies.foresight import ForesightPolicy
+from mpc.ports import Policy
 from mpc.values import BatchSample, Configuration, ConfigurationSpace, Measurement
-from runtime.build import foresight_policy
-from runtime.config import load_config
+from tests.support import contexts
+from tests.support.contexts import context
 
 SPACE = ConfigurationSpace(1, 10, (1_200_000, 1_600_000, 2_000_000))
 ROW_CYCLES = 2e6
 OVERHEAD_S = 0.3
 
 
-def foresight() -> ForesightPolicy:
-    return foresight_policy(
-        load_config(None),
-        SPACE,
-        target_latency_s=5.0,
-        step_s=5.0,
-        power=prior_power(10, 2_000_000, 100.0),
-        plant_latency="micro-batch",
+def foresight() -> Policy:
+    power = prior_power(10, 2_000_000, 100.0)
+    return contexts.foresight(
+        context(SPACE, step_s=5.0, target_s=5.0, power=power, latency_model="micro-batch")
     )
 
 
@@ -29,7 +25,7 @@ def served_per_s(configuration: Configuration) -> float:
     return configuration.executors * configuration.frequency_khz * 1e3 / ROW_CYCLES
 
 
-def drive(policy: ForesightPolicy, rates_per_s: list[float]) -> list[Configuration]:
+def drive(policy: Policy, rates_per_s: list[float]) -> list[Configuration]:
     """Batches as an engine that runs them back to back would report them."""
     current = SPACE.largest
     decided = []

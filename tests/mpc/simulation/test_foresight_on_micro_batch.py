@@ -7,8 +7,9 @@ from mpc.controller import Controller
 from mpc.simulation.micro_batch import MicroBatchPlant, MicroBatchTraits
 from mpc.simulation.run import control
 from mpc.values import ConfigurationSpace
-from runtime.build import foresight_policy
+from runtime.build import build_policy
 from runtime.config import load_config
+from tests.support.contexts import context
 
 SPACE = ConfigurationSpace(1, 10, (1_200_000, 1_600_000, 2_000_000))
 TARGET_S = 2.0
@@ -34,7 +35,7 @@ def test_it_keeps_the_target_with_less_power_than_the_largest_configuration() ->
             "cost.alpha=1.0",
         ],
     )
-    policy = foresight_policy(config, SPACE, TARGET_S, 1.0, power)
+    policy = build_policy(config, "foresight", context(SPACE, target_s=TARGET_S, power=power))
     list(control(Controller.of(policy, SPACE, TARGET_S, 1.0), plant))
     late = plant.records[30:]
     violated = [record.latency_s is None or record.latency_s > TARGET_S for record in late]

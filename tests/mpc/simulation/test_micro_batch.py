@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from energy.power import CalibratedPower
 from mpc.controller import Controller
 from mpc.micro_batch import BatchCost, micro_batch_latency_s, refined
-from mpc.policies.fixed import FixedPolicy
+from mpc.policies.fixed.policy import FixedPolicy
 from mpc.simulation.executor_pool import ExecutorPool, positive_noise
 from mpc.simulation.micro_batch import MicroBatchPlant, MicroBatchTraits, latency_quantiles_s
 from mpc.simulation.row_queue import RowQueue

@@ -7,7 +7,7 @@ import pytest
 
 from energy.power import ProportionalPower
 from mpc.controller import Controller
-from mpc.policies.fixed import FixedPolicy
+from mpc.policies.fixed.policy import FixedPolicy
 from mpc.simulation.micro_batch import MicroBatchPlant, MicroBatchTraits
 from mpc.simulation.operator import PlantStep
 from mpc.simulation.run import simulate

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from mpc.events import EventKind
+from mpc.policies.catalogue import policy_entries
 from runtime.build import live_controller, live_space
 from runtime.config import load_config
-from runtime.config.policies import TABLED_POLICIES
 from runtime.control.journal import read
 from runtime.control.resume import LONGEST_GAP_STEPS, gap
 from runtime.control.snapshots import NAME
@@ -18,7 +18,7 @@ CONFIG = load_config(None, SHORT)
 SPACE = live_space(CONFIG, None, with_frequencies=True)
 
 
-LIVE = ("foresight", "rule-based", "peak", "static-3", *TABLED_POLICIES)
+LIVE = ("static-3", *(entry.name for entry in policy_entries() if entry.live and not entry.number))
 # A minute a step, so that windows and intervals of minutes come to pass.
 MINUTES = ("horizon.step_s=60", "executors.max=6", "frequency.list_khz=[1000000, 2000000]")
 

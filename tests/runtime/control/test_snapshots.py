@@ -14,7 +14,8 @@ import pytest
 from mpc.bounds import Bounds
 from mpc.controller import Controller, ControllerState
 from mpc.events import EventKind
-from mpc.policies.rule_based import RuleBasedPolicy
+from mpc.policies.rule_based.options import RuleBasedOptions
+from mpc.policies.rule_based.policy import RuleBasedPolicy
 from mpc.ports import Policy
 from mpc.snapshot import SnapshotRefused, save
 from mpc.values import ConfigurationSpace, Decision, Measurement
@@ -23,6 +24,7 @@ from runtime.control.journal import StepRecord
 from runtime.control.snapshots import EVERY_STEPS, NAME, SnapshotFile, fingerprint
 from tests.runtime.control.cluster import SHORT, LoopRun, outcome, restarted
 from tests.runtime.control.records import plain_record
+from tests.support.contexts import context
 
 SPACE = ConfigurationSpace(1, 6, (1_000_000, 2_000_000))
 RULES = (*SHORT, "policy=rule-based")
@@ -146,7 +148,7 @@ class Malicious:
 
 def without_parts() -> bytes:
     """A policy of the right class that has lost everything it needs."""
-    state = state_of(RuleBasedPolicy(SPACE, 1.0))
+    state = state_of(RuleBasedPolicy(RuleBasedOptions(), context(SPACE)))
     vars(state.policy).clear()
     return save(state)
 
@@ -242,7 +244,7 @@ def test_a_file_that_cannot_be_written_is_an_event(tmp_path: Path) -> None:
 
 def test_a_step_of_the_same_number_in_another_journal_is_not_the_same_step(tmp_path: Path) -> None:
     file = SnapshotFile(tmp_path, "x")
-    file.write(plain_record(3), state_of(RuleBasedPolicy(SPACE, 1.0)))
+    file.write(plain_record(3), state_of(RuleBasedPolicy(RuleBasedOptions(), context(SPACE))))
     found = file.read([plain_record(2), plain_record(3)])
     assert found is not None
     assert found.step == 3

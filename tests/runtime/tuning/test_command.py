@@ -53,7 +53,7 @@ def test_a_check_prints_a_front_writes_a_file_and_repeats(
     recommended = [row for row in rows if row["role"] == "recommended"]
     if recommended:
         config = load_config(output)
-        assert config.cost.gamma == recommended[0]["gamma"]
+        assert config.cost.switching_weight == recommended[0]["gamma"]
         assert config.slo.latency_ms == 5000.0
         assert {row["part"] for row in recommended} == {"tuning", "check"}
     else:

@@ -1,32 +1,26 @@
 """The local policies behind the contract of every policy."""
 
-import numpy as np
 import pytest
 
 from mpc.bounds import Bounds
+from mpc.policies.catalogue import find_policy
+from mpc.policies.edf.options import EdfThresholdOptions
 from mpc.policies.edf.single_operator import SingleOperatorPolicy
-from mpc.policies.edf.threshold import ThresholdParameters, ThresholdScaling
+from mpc.policies.edf.threshold import ThresholdScaling
 from mpc.ports import Policy
 from mpc.snapshot import load, save
 from mpc.values import Configuration, ConfigurationSpace, Measurement
-from runtime.config.policies.edf import EdfModelBased, EdfQLearning, EdfThreshold
-from runtime.policies.edf import (
-    edf_model_based_policy,
-    edf_q_learning_policy,
-    edf_threshold_policy,
-)
+from tests.support.contexts import context
 
 SPACE = ConfigurationSpace(1, 6, (1_000_000, 2_000_000))
 
 
 def policies() -> dict[str, Policy]:
-    def generator() -> np.random.Generator:
-        return np.random.default_rng(1)
-
+    names = ("threshold", "q-learning", "model-based")
+    entries = {name: find_policy(f"edf-{name}") for name in names}
     return {
-        "threshold": edf_threshold_policy(EdfThreshold(), SPACE, 0.1, 1.0, generator()),
-        "q-learning": edf_q_learning_policy(EdfQLearning(), SPACE, 0.1, 1.0, generator()),
-        "model-based": edf_model_based_policy(EdfModelBased(), SPACE, 0.1, 1.0, generator()),
+        name: entry.build(entry.default_options(), context(SPACE, target_s=0.1))
+        for name, entry in entries.items()
     }
 
 
@@ -80,8 +74,8 @@ def test_a_restored_policy_decides_as_the_saved_one(name: str) -> None:
 
 
 def test_waits_while_executors_start_but_not_for_ever() -> None:
-    local = ThresholdScaling(ThresholdParameters(1, 6))
-    policy = SingleOperatorPolicy(SPACE, local, settle_s=10.0)
+    local = ThresholdScaling(EdfThresholdOptions(), 1, 6)
+    policy = SingleOperatorPolicy(local, settle_s=10.0)
     assert policy.decide(measured(1, 1), Bounds(SPACE)).target.executors == 2
     for step in range(2, 11):
         decision = policy.decide(measured(step, 2, observed=1), Bounds(SPACE))

@@ -4,10 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mpc.policies.edf.threshold import ThresholdParameters, ThresholdScaling
+from mpc.policies.edf.options import EdfThresholdOptions
+from mpc.policies.edf.threshold import ThresholdScaling
 from mpc.policies.edf.values import OperatorSample
 
-SCALING = ThresholdScaling(ThresholdParameters(1, 4, scale_out_utilisation=0.6))
+SCALING = ThresholdScaling(EdfThresholdOptions(scale_out_utilisation=0.6), 1, 4)
 
 
 def sample(*utilisations: float) -> OperatorSample:
@@ -46,16 +47,10 @@ def test_a_scale_in_is_never_followed_by_a_scale_out_at_the_same_load(
     utilisations: list[float], target: float, fraction: float
 ) -> None:
     """What c < 1 is for: the work of the ended replica, dealt out evenly, stays below target."""
-    scaling = ThresholdScaling(ThresholdParameters(1, 4, target, fraction))
+    scaling = ThresholdScaling(EdfThresholdOptions(target, fraction), 1, 4)
     proposal = scaling.propose(sample(*utilisations))
     assert 0.0 <= proposal.score <= 1.0
     if proposal.change == -1:
         left = len(utilisations) - 1
         each = sum(utilisations) / left
         assert scaling.propose(sample(*[each] * left)).change != 1
-
-
-@pytest.mark.parametrize("value", [0.0, 1.0])
-def test_a_threshold_outside_its_range_is_refused(value: float) -> None:
-    with pytest.raises(ValueError, match="between 0 and 1"):
-        ThresholdParameters(1, 4, scale_out_utilisation=value)

@@ -9,11 +9,13 @@ from hypothesis import strategies as st
 
 from mpc.bounds import Bounds
 from mpc.policies.mdp.arrival_model import ArrivalModel
-from mpc.policies.mdp.policy import MdpParameters, MdpPolicy
+from mpc.policies.mdp.options import MdpOptions, MdpRlOptions
+from mpc.policies.mdp.policy import MdpPolicy
 from mpc.policies.mdp.queue import md1_response_s
-from mpc.policies.mdp.rl_policy import LearnedViolations, MdpRlParameters, MdpRlPolicy
+from mpc.policies.mdp.rl_policy import LearnedViolations, MdpRlPolicy
 from mpc.ports import Policy
 from mpc.values import BatchSample, Configuration, ConfigurationSpace, Measurement
+from tests.support.contexts import context
 
 SPACE = ConfigurationSpace(2, 10, (1_000_000, 2_000_000))
 CYCLES = 1e8
@@ -22,11 +24,11 @@ TARGET_S = 0.1
 
 
 def mdp() -> MdpPolicy:
-    return MdpPolicy(SPACE, MdpParameters(TARGET_S, step_s=10.0))
+    return MdpPolicy(MdpOptions(), context(SPACE, step_s=10.0, target_s=TARGET_S))
 
 
 def mdp_rl() -> MdpRlPolicy:
-    return MdpRlPolicy(SPACE, MdpRlParameters(TARGET_S))
+    return MdpRlPolicy(MdpRlOptions(), context(SPACE, target_s=TARGET_S))
 
 
 def fewest_for(rate_per_s: float) -> int:
