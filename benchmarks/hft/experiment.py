@@ -29,6 +29,7 @@ from runtime.config import Config, load_config
 from runtime.control.assembly import PolicyFactory
 from runtime.control.journal import StepRecord
 from runtime.spark.attach import attach
+from runtime.spark.driver import Driver
 from runtime.spark.launching.options import SCALING_OPTIONS, warm_worker_options
 from runtime.spark.scaling.scheduler import Scheduler
 
@@ -129,7 +130,7 @@ def run_experiment(
     folder = Path(experiment.folder)
     spark = _session(experiment, config)
     try:
-        Scheduler(spark).start_with(experiment.initial_executors)
+        Scheduler(Driver.of(spark)).start_with(experiment.initial_executors)
         spark.dataSource.register(QuotesDataSource)
         epoch_s = int(time.time()) + 5
         replay = msgspec.structs.replace(experiment.replay, epoch_us=epoch_s * 1_000_000)

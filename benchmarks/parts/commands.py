@@ -15,13 +15,21 @@ def add_to(app: typer.Typer) -> None:
         app.command()(command)
 
 
-def optimizer(json_file: JsonFile = None) -> None:
+def optimizer(
+    seconds: Annotated[
+        float,
+        typer.Option(
+            min=0, max=600, help="Time for each row of the table; at least 5 problems are solved."
+        ),
+    ] = 1.5,
+    json_file: JsonFile = None,
+) -> None:
     """Time and nodes of the horizon search, against the size of the space it searches."""
     from benchmarks.parts.optimizer import optimizer_rows
     from runtime.cli.output import Results, activity, show
 
     with activity("optimizer") as begin:
-        rows = optimizer_rows(begin)
+        rows = optimizer_rows(seconds, begin)
     show(Results("optimizer", "measured", rows), json_file)
 
 
@@ -77,13 +85,19 @@ def power(
     show(Results("power", "measured", rows), json_file)
 
 
-def dvfs(json_file: JsonFile = None) -> None:
+def dvfs(
+    rounds: Annotated[
+        int,
+        typer.Option(min=1, max=1000, help="How often each pair of frequencies is compared."),
+    ] = 4,
+    json_file: JsonFile = None,
+) -> None:
     """How closely real processes follow the frequency of an emulated host, and its energy."""
     from benchmarks.parts.dvfs import dvfs_rows
     from runtime.cli.output import Results, activity, show
 
     with activity("dvfs") as begin:
-        rows = dvfs_rows(begin)
+        rows = dvfs_rows(rounds, begin)
     show(Results("dvfs", "emulated", rows), json_file)
 
 

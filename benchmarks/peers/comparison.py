@@ -13,6 +13,7 @@ from benchmarks.results import (
     Series,
     simulated_figures,
 )
+from mpc.controller import Controller
 from mpc.simulation.micro_batch import MicroBatchPlant, latency_quantiles_s
 from mpc.simulation.pool import run_all
 from mpc.simulation.run import simulate
@@ -86,7 +87,8 @@ def compare(
 def run_job(job: PeerJob) -> PeerRun:
     plant = job.setting.plant(load(job.setting).rates_per_s, job.seed)
     policy = make_policy(job.policy, job.setting, job.config, job.seed)
-    simulated = simulate(policy, plant, space_of(job.policy))
+    setting, space = job.setting, space_of(job.policy)
+    simulated = simulate(Controller.of(policy, space, setting.target_s, setting.step_s), plant)
     series = Series.of(plant.records, simulated.expected_per_s)
     run = Run(_row(job, plant, simulated.decision_ms), series, len(plant.finished))
     row = run.row

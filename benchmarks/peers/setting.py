@@ -13,7 +13,7 @@ from mpc.simulation.spark_cluster import (
     PEAK_LOAD,
     STARTUP_S,
     TRIGGER_INTERVAL_S,
-    SparkCluster,
+    SimulatedCluster,
 )
 from mpc.values import ConfigurationSpace, FloatArray
 from runtime.rates import averaged_to, read_rates
@@ -46,7 +46,7 @@ class PeerSetting:
 
     def plant(self, rates_per_s: FloatArray, seed: int) -> MicroBatchPlant:
         """Every policy finds all executors at full speed, and the same noise by seed."""
-        cluster = SparkCluster(
+        cluster = SimulatedCluster(
             ROW_CYCLES,
             trigger_interval_s=self.trigger_interval_s,
             startup_s=self.startup_s,

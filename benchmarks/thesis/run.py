@@ -7,6 +7,7 @@ import numpy as np
 
 from benchmarks.thesis.workload import BATCH_S, FREQUENCY_KHZ, ThesisWorkload
 from energy.power import prior_power
+from mpc.controller import Controller
 from mpc.ports import Policy
 from mpc.simulation.micro_batch import MicroBatchTraits
 from mpc.simulation.queued_batches import QueuedBatchPlant
@@ -86,7 +87,7 @@ def run(
         step_s=BATCH_S,
         row_costs=workload.row_costs[:batches],
     )
-    steps = simulate(policy, plant, SPACE).steps
+    steps = simulate(Controller.of(policy, SPACE, target_s, BATCH_S), plant).steps
     latencies_s = np.array([batch.latency_sum_s / batch.rows.rows for batch in plant.finished])
     used = np.array([record.configuration.executors for record in plant.records], dtype=np.float64)
     return ThesisOutcome(

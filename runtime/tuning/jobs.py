@@ -7,9 +7,10 @@ import msgspec
 import numpy as np
 
 from mpc.simulation.run import simulate
-from mpc.simulation.spark_cluster import SparkCluster
+from mpc.simulation.spark_cluster import SimulatedCluster
+from runtime.build import live_controller
 from runtime.config import Config
-from runtime.tuning.cluster import plant_of, policy_of, space_of
+from runtime.tuning.cluster import plant_of, space_of, with_watts
 from runtime.tuning.knobs import Knobs
 from runtime.tuning.outcome import TuningOutcome, counted
 from runtime.tuning.trace import Trace, TraceBlock
@@ -37,7 +38,7 @@ class Task:
 
     trace: Trace
     config: Config
-    cluster: SparkCluster
+    cluster: SimulatedCluster
     seed: int
 
     @property
@@ -66,7 +67,7 @@ class TuningJob:
     """Small and picklable; carries its own part of the trace."""
 
     config: Config
-    cluster: SparkCluster
+    cluster: SimulatedCluster
     trace: Trace
     warm_up_s: float
     seed: tuple[int, int]
@@ -82,7 +83,7 @@ def run_job(job: TuningJob) -> TuningOutcome:
     step_s = job.config.horizon.step_s
     generator = np.random.default_rng(job.seed)
     plant = plant_of(job.cluster, job.config, job.trace.at_step(step_s), generator)
-    simulate(policy_of(job.cluster, job.config), plant, space_of(job.config))
+    simulate(live_controller(with_watts(job.config), space_of(job.config)), plant)
     return counted(
         plant.finished,
         [record.power_w for record in plant.records],

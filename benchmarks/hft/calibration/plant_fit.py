@@ -13,7 +13,7 @@ from scipy.optimize import nnls
 from benchmarks.results import Run
 from energy.power import ProportionalPower
 from mpc.simulation.micro_batch import MicroBatchPlant, MicroBatchTraits
-from mpc.values import BatchSample, Configuration, Decision, FloatArray
+from mpc.values import BatchSample, Configuration, FloatArray
 from runtime.control.journal import StepRecord
 
 FEWEST_BATCHES = 10
@@ -95,7 +95,7 @@ def simulated(
     )
     for configuration in configurations[1:]:
         plant.wait_for_step()
-        plant.apply(Decision(configuration, "as it ran"))
+        plant.steer(configuration)
     plant.wait_for_step()
     return plant
 

@@ -19,7 +19,8 @@ from benchmarks.peers.catalogue import (
 from benchmarks.peers.comparison import PeerRow, compare
 from benchmarks.peers.setting import PeerSetting
 from benchmarks.peers.verdict import verdict
-from mpc.bounds import Bounds
+from mpc.controller import Controller
+from mpc.simulation.run import control
 
 
 @pytest.fixture(scope="module")
@@ -68,9 +69,8 @@ def test_every_policy_is_built_for_the_cluster(name: str, rates_file: Path) -> N
     setting = PeerSetting(rates_file)
     policy = make_policy(name, setting, configured(setting, None, ()), seed=1)
     plant = setting.plant(np.full(3, 5_000.0), seed=1)
-    while plant.wait_for_step():
-        plant.apply(policy.decide(plant.measure(), Bounds(space_of(name))))
-    assert len(plant.records) == 3
+    controller = Controller.of(policy, space_of(name), setting.target_s, setting.step_s)
+    assert len(list(control(controller, plant))) == 3
 
 
 @pytest.mark.parametrize("name", ["static-21", "forsight", "static-0"])

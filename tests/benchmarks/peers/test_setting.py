@@ -8,7 +8,7 @@ import pytest
 from benchmarks.peers.setting import SPACE, PeerSetting, cluster_power, load
 from energy.power import CalibratedPower
 from mpc.simulation.micro_batch import MicroBatchPlant, MicroBatchTraits
-from mpc.values import Configuration, Decision
+from mpc.values import Configuration
 
 STILL = MicroBatchTraits(
     overhead_s=0.25,
@@ -81,7 +81,7 @@ def test_without_a_share_they_are_always_busy() -> None:
 def test_a_starting_executor_works_and_is_held() -> None:
     growing = plant([0.0, 0.0], 1, idle_share=0.0)
     growing.wait_for_step()
-    growing.apply(Decision(Configuration(3, 1_000_000), "two more"))
+    growing.steer(Configuration(3, 1_000_000))
     growing.wait_for_step()
     # Two start for half a second of the two; nobody has rows.
     assert growing.records[1].power_w == pytest.approx(10.0 + 4.0 * 0.5 / 2.0)

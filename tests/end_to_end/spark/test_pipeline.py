@@ -21,6 +21,7 @@ from benchmarks.hft.pipeline.query import PipelineOptions, build_query
 from benchmarks.hft.pipeline.stages import RESULT_SCHEMA
 from benchmarks.hft.pipeline.windows import WindowOptions
 from benchmarks.hft.stream.schema import QUOTE_DDL
+from runtime.spark.driver import Driver
 from runtime.spark.scaling.scheduler import Scheduler
 from tests.benchmarks.hft.markets import as_quotes, market
 from tests.benchmarks.hft.pipeline.reference import ExpectedPrediction, read_results, reference
@@ -129,7 +130,7 @@ def wait_for(query: StreamingQuery, condition: Callable[[], bool]) -> None:
 
 @contextmanager
 def one_executor_afterwards(spark: SparkSession) -> Iterator[Scheduler]:
-    scheduler = Scheduler(spark)
+    scheduler = Scheduler(Driver.of(spark))
     try:
         yield scheduler
     finally:
