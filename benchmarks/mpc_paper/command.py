@@ -7,7 +7,7 @@ import inspect
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -20,11 +20,6 @@ from runtime.cli.parameters import (
     ReportFile,
     writable,
 )
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from benchmarks.results import Comparison
 
 COMMANDS = {
     "paper-random-walk": (
@@ -45,6 +40,18 @@ COMMANDS = {
     ),
 }
 """Name: what it is, and the options that only some scenarios have."""
+
+
+COLUMNS = (
+    ("violations", "violations", "{:.2f}", 1.0),
+    ("reconfig.", "reconfigurations", "{:.2f}", 1.0),
+    ("executors", "mean_executors", "{:.2f}", 1.0),
+    ("power W", "mean_power_w", "{:.2f}", 1.0),
+    ("amplitude", "amplitude", "{:.2f}", 1.0),
+    ("mean ms", "latency_mean_s", "{:.3f}", 1e3),
+    ("p99 ms", "latency_p99_s", "{:.2f}", 1e3),
+    ("decision ms", "decision_ms_p50", "{:.2f}", 1.0),
+)
 
 
 def add_to(app: typer.Typer) -> None:
@@ -146,6 +153,7 @@ def compare(
     from benchmarks.mpc_paper.catalogue import ALL_POLICIES
     from benchmarks.mpc_paper.scenarios import ScenarioRequest
     from benchmarks.report import write_report, write_svg
+    from benchmarks.tables import means_table
     from benchmarks.workloads.data import default_data
     from runtime.cli.output import Results, progress_bar, results_console, write_json
     from runtime.config import load_config
@@ -171,44 +179,15 @@ def compare(
     )
     with progress_bar(scenario, sweep.number_of_runs(request)) as finish:
         comparison = sweep.compare(request, processes, finish)
-    results_console(json_file).print(_summary(comparison))
+    rows = [run.row for run in comparison.runs]
+    title = (
+        f"{scenario}: {comparison.source} "
+        f"(simulation, threshold {comparison.threshold_s * 1e3:g} ms)"
+    )
+    results_console(json_file).print(means_table(title, rows, COLUMNS))
     if json_file is not None:
-        rows = [run.row for run in comparison.runs]
         write_json(Results(scenario, "simulation", rows), json_file)
     for file, write in ((report, write_report), (picture, write_svg)):
         if file is not None:
             write(comparison, Path(file))
             print(f"wrote {file}", file=sys.stderr)
-
-
-def _summary(comparison: "Comparison") -> "Table":
-    """Means over the repetitions, for people; single runs are in the JSON."""
-    import numpy as np
-    from rich.table import Table
-
-    table = Table(
-        title=f"{comparison.scenario}: {comparison.source} "
-        f"(simulation, threshold {comparison.threshold_s * 1e3:g} ms)",
-        title_justify="left",
-    )
-    columns = (
-        ("violations", "violations", "{:.2f}"),
-        ("reconfig.", "reconfigurations", "{:.2f}"),
-        ("executors", "mean_executors", "{:.2f}"),
-        ("power W", "mean_power_w", "{:.2f}"),
-        ("amplitude", "amplitude", "{:.2f}"),
-        ("mean ms", "latency_mean_s", "{:.3f}"),
-        ("p99 ms", "latency_p99_s", "{:.2f}"),
-        ("decision ms", "decision_ms_p50", "{:.2f}"),
-    )
-    table.add_column("policy")
-    for title, _, _ in columns:
-        table.add_column(title, justify="right")
-    for policy in dict.fromkeys(run.row.policy for run in comparison.runs):
-        rows = [run.row for run in comparison.runs if run.row.policy == policy]
-        cells = []
-        for _, name, form in columns:
-            mean = float(np.mean([getattr(row, name) for row in rows]))
-            cells.append(form.format(mean * 1e3 if name.endswith("_s") else mean))
-        table.add_row(policy, *cells)
-    return table

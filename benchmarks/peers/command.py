@@ -1,19 +1,24 @@
 """`foresight bench peers`: what users run today, and every other policy, on one trace of rates."""
 
 import sys
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from benchmarks.parameters import FirstSeed, MaxSteps, PeakLoad, RatesFile, Repeat
 from runtime.cli.parameters import JsonFile, Overrides, Processes, RateColumn, ReportFile
 
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from benchmarks.peers.comparison import PeerRow
+COLUMNS = (
+    ("over target", "over_target_fraction", "{:.2%}", 1.0),
+    ("executor h", "executor_hours", "{:.1f}", 1.0),
+    ("energy kJ", "energy_j", "{:.0f}", 1e-3),
+    ("reconfig.", "reconfigurations", "{:.0f}", 1.0),
+    ("mean s", "latency_mean_s", "{:.2f}", 1.0),
+    ("p95 s", "latency_p95_s", "{:.2f}", 1.0),
+    ("p99 s", "latency_p99_s", "{:.2f}", 1.0),
+    ("decision ms", "decision_ms_p50", "{:.2f}", 1.0),
+)
 
 
 def add_to(app: typer.Typer) -> None:
@@ -58,6 +63,7 @@ def peers(
     from benchmarks.peers.verdict import verdict
     from benchmarks.policies import check_policies
     from benchmarks.report import write_report
+    from benchmarks.tables import means_table
     from runtime.cli.output import Results, progress_bar, results_console, write_json
 
     setting = PeerSetting(
@@ -84,7 +90,7 @@ def peers(
         )
     console = results_console(json_file)
     title = f"peers: {comparison.source} (simulation, target {latency_ms:g} ms)"
-    console.print(_summary(rows, title))
+    console.print(means_table(title, rows, COLUMNS))
     found = verdict(rows)
     if found is not None:
         console.print(found.sentence)
@@ -93,33 +99,3 @@ def peers(
     if report is not None:
         write_report(comparison, Path(report))
         print(f"wrote {report}", file=sys.stderr)
-
-
-def _summary(rows: "Sequence[PeerRow]", title: str) -> "Table":
-    """Means over the repetitions, for people; single runs are in the JSON."""
-    from statistics import fmean
-
-    from rich.table import Table
-
-    columns = (
-        ("over target", "over_target_fraction", "{:.2%}", 1.0),
-        ("executor h", "executor_hours", "{:.1f}", 1.0),
-        ("energy kJ", "energy_j", "{:.0f}", 1e-3),
-        ("reconfig.", "reconfigurations", "{:.0f}", 1.0),
-        ("mean s", "latency_mean_s", "{:.2f}", 1.0),
-        ("p95 s", "latency_p95_s", "{:.2f}", 1.0),
-        ("p99 s", "latency_p99_s", "{:.2f}", 1.0),
-        ("decision ms", "decision_ms_p50", "{:.2f}", 1.0),
-    )
-    table = Table(title=title, title_justify="left")
-    table.add_column("policy")
-    for heading, *_ in columns:
-        table.add_column(heading, justify="right")
-    for policy in dict.fromkeys(row.policy for row in rows):
-        own = [row for row in rows if row.policy == policy]
-        cells = (
-            form.format(scale * fmean(getattr(row, name) for row in own))
-            for _, name, form, scale in columns
-        )
-        table.add_row(policy, *cells)
-    return table

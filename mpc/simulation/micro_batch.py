@@ -192,7 +192,6 @@ class MicroBatchPlant:
                 arrivals_per_s=rows / self._step_s,
                 latency_s=measured.latency_s,
                 power_w=self._energy_j / self._step_s,
-                moved_keys=0,
             )
         )
         return True

@@ -40,7 +40,6 @@ class PlantStep:
     latency_s: float | None
     """Mean over the results of the step; None if there was none."""
     power_w: float
-    moved_keys: int
 
     @property
     def judged_latency_s(self) -> float | None:
@@ -73,7 +72,6 @@ class OperatorPlant:
         self._steps = int(trace.duration_s // step_s)
         self._step = 0
         self._current = start or space.largest
-        self._moved_keys = 0
         self._state = kernel.new_state(
             trace.time_s,
             trace.key,
@@ -121,7 +119,6 @@ class OperatorPlant:
                 arrivals_per_s=self._measurement.arrivals_per_s or 0.0,
                 latency_s=self._measurement.latency_s,
                 power_w=self._measurement.power_w or 0.0,
-                moved_keys=self._moved_keys,
             )
         )
         return True
@@ -146,11 +143,10 @@ class OperatorPlant:
         owners = key_owners
         if owners is None and new.executors != old.executors:
             owners = balanced(self._key_weights(), new.executors)
-        self._moved_keys = 0
         if owners is not None:
             if owners.min() < 0 or owners.max() >= new.executors:
                 raise ValueError(f"key_owners must be within 0..{new.executors - 1}")
-            self._moved_keys = kernel.change_table(
+            kernel.change_table(
                 self._state, self._step, owners, now_s, new.frequency_khz * 1e3, QUEUE_CAPACITY
             )
         self._current = new

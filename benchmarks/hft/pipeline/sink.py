@@ -29,9 +29,3 @@ class ParquetSink:
         unfinished = path.with_suffix(".unfinished")
         pq.write_table(results, unfinished)
         unfinished.replace(path)
-
-
-def read_results(folder: Path, schema: pa.Schema) -> pa.Table:
-    """Everything a `ParquetSink` wrote, in the order of the batches."""
-    tables = [pq.read_table(path) for path in sorted(folder.glob("batch-*.parquet"))]
-    return pa.concat_tables([schema.empty_table(), *tables])

@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.hft.pipeline.records import Records, arrivals
-from benchmarks.hft.pipeline.reference import Quote
 from benchmarks.hft.stream.schema import QUOTE_SCHEMA
+from tests.benchmarks.hft.pipeline.reference import Quote
 
 # A whole second, far from today.
 START_US = 1_700_000_000_000_000

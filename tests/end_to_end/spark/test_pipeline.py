@@ -18,14 +18,13 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from benchmarks.hft.pipeline.placement import Placement
 from benchmarks.hft.pipeline.query import PipelineOptions, build_query
-from benchmarks.hft.pipeline.reference import ExpectedPrediction, reference
-from benchmarks.hft.pipeline.sink import read_results
 from benchmarks.hft.pipeline.stages import RESULT_SCHEMA
 from benchmarks.hft.pipeline.windows import WindowOptions
 from benchmarks.hft.stream.schema import QUOTE_DDL
 from runtime.spark.driver import Driver
 from runtime.spark.scaling.scheduler import Scheduler
 from tests.benchmarks.hft.markets import as_quotes, market
+from tests.benchmarks.hft.pipeline.reference import ExpectedPrediction, read_results, reference
 
 pytestmark = pytest.mark.spark
 

@@ -87,5 +87,5 @@ def test_without_a_power_there_is_no_energy() -> None:
 def test_a_step_that_owes_results_and_has_none_violates(
     arrivals_per_s: float, latency_s: float | None, violates: bool
 ) -> None:
-    step = PlantStep(SPACE.largest, arrivals_per_s, latency_s, power_w=1.0, moved_keys=0)
+    step = PlantStep(SPACE.largest, arrivals_per_s, latency_s, power_w=1.0)
     assert step.violates(1.0) is violates

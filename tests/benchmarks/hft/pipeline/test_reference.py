@@ -8,12 +8,12 @@ from pyspark.sql import Row
 from pyspark.sql.streaming.tws_tester import TwsTester
 
 from benchmarks.hft.pipeline.fit import FitOptions
-from benchmarks.hft.pipeline.reference import Quote, reference
-from benchmarks.hft.pipeline.sink import ParquetSink, read_results
+from benchmarks.hft.pipeline.sink import ParquetSink
 from benchmarks.hft.pipeline.stages import RESULT_SCHEMA, fitter, packer
 from benchmarks.hft.pipeline.window_state import WindowProcessor
 from benchmarks.hft.pipeline.windows import WindowOptions
 from tests.benchmarks.hft.markets import as_quotes, market
+from tests.benchmarks.hft.pipeline.reference import Quote, read_results, reference
 
 WINDOWS = WindowOptions(size=100, slide=25)
 FITTING = FitOptions()

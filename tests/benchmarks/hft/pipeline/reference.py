@@ -7,8 +7,11 @@ anew, with lists and dictionaries; the regression is the same, and has its own t
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from benchmarks.hft.pipeline.fit import FitOptions, Points, fit
 from benchmarks.hft.pipeline.windows import WindowOptions
@@ -73,3 +76,9 @@ def _predicted(
         price=np.array([sum(values) / len(values) for values in by_interval.values()]),
     )
     return fit(points, fitting.degree).at(target)
+
+
+def read_results(folder: Path, schema: pa.Schema) -> pa.Table:
+    """Everything a `ParquetSink` wrote, in the order of the batches."""
+    tables = [pq.read_table(path) for path in sorted(folder.glob("batch-*.parquet"))]
+    return pa.concat_tables([schema.empty_table(), *tables])
