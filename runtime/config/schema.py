@@ -39,7 +39,7 @@ class Slo(Struct, frozen=True, forbid_unknown_fields=True):
     ] = 0.95
 
 
-class Weights(NamedTuple):
+class CostProfile(NamedTuple):
     """Of latency, resource and switching."""
 
     alpha: float
@@ -48,9 +48,9 @@ class Weights(NamedTuple):
 
 
 PROFILES = {
-    "latency": Weights(6.0, 0.5, 0.01),
-    "balanced": Weights(1.25, 0.5, 0.03),
-    "energy": Weights(0.8, 0.5, 0.01),
+    "latency": CostProfile(6.0, 0.5, 0.01),
+    "balanced": CostProfile(1.25, 0.5, 0.03),
+    "energy": CostProfile(0.8, 0.5, 0.01),
 }
 
 
@@ -136,7 +136,7 @@ class Horizon(Struct, frozen=True, forbid_unknown_fields=True):
     ] = 1.0
 
 
-class Executors(Struct, frozen=True, forbid_unknown_fields=True):
+class ExecutorBounds(Struct, frozen=True, forbid_unknown_fields=True):
     """Bounds of the executor count."""
 
     min: Annotated[
@@ -347,7 +347,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     slo: Slo = Slo()
     cost: Cost = Cost()
     horizon: Horizon = Horizon()
-    executors: Executors = Executors()
+    executors: ExecutorBounds = ExecutorBounds()
     frequency: Frequency = Frequency()
     forecast: Forecast = Forecast()
     limits: Limits = Limits()
