@@ -10,9 +10,10 @@ from collections import deque
 from collections.abc import Callable, Collection, Mapping
 from typing import Self
 
+from mpc.events import Event, Events
 from runtime.fleet.port import AgentPort
 from runtime.fleet.session import Session
-from runtime.fleet.state import FleetEvent, FleetState
+from runtime.fleet.state import FleetState
 from runtime.fleet.targets import HostTarget
 
 Connect = Callable[[], AgentPort]
@@ -40,7 +41,7 @@ class Fleet:
         if not period_s > 0:
             raise ValueError(f"period_s must be positive, got {period_s}")
         self._clock = clock
-        self._events: deque[FleetEvent] = deque(maxlen=_MOST_EVENTS)
+        self._events: deque[Event] = deque(maxlen=_MOST_EVENTS)
         self._busy_hosts: frozenset[str] = frozenset()
         self._runners = {
             host: _Runner(
@@ -88,7 +89,7 @@ class Fleet:
         hosts = tuple(runner.session.state(now_s) for runner in self._runners.values())
         return FleetState(hosts, self._busy_hosts)
 
-    def events(self) -> tuple[FleetEvent, ...]:
+    def events(self) -> Events:
         """What happened since the last call, oldest first."""
         found = []
         while self._events:
@@ -99,9 +100,7 @@ class Fleet:
 class _Runner:
     """The thread of one session."""
 
-    def __init__(
-        self, host: str, session: Session, period_s: float, events: deque[FleetEvent]
-    ) -> None:
+    def __init__(self, host: str, session: Session, period_s: float, events: deque[Event]) -> None:
         self.session = session
         self._period_s = period_s
         self._events = events

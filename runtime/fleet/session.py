@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
 
-from mpc.events import EventKind
+from mpc.events import Event, EventKind, Events
 from runtime.agent.wire.refusals import Code, Refused
 from runtime.fleet.backoff import Backoff
 from runtime.fleet.port import AgentPort
 from runtime.fleet.readings import CpuCounters, PowerGauge
-from runtime.fleet.state import FleetEvent, HostState
+from runtime.fleet.state import HostState
 from runtime.fleet.targets import FrequencyRange, HostTarget
 
 SHORTEST_LEASE_PERIOD_S = 2.0
@@ -69,7 +69,7 @@ class Session:
         self._drifted: frozenset[str] = frozenset()
         self._lost = False
         self._steps_since_look = 0
-        self._events: list[FleetEvent] = []
+        self._events: list[Event] = []
         self._read_at_s: float | None = None
         self._state = HostState(host, reachable=False, problem="not reached yet")
 
@@ -86,7 +86,7 @@ class Session:
             _without_readings(state), age_s=age_s, problem=f"no answer for {age_s:.0f} s"
         )
 
-    def step(self, target: HostTarget) -> tuple[FleetEvent, ...]:
+    def step(self, target: HostTarget) -> Events:
         """The work of one period; what happened meanwhile."""
         if not self._connecting.is_due(self._clock()):
             return ()
@@ -278,7 +278,7 @@ class Session:
             self._report(EventKind.AGENT_LOST, reason)
 
     def _report(self, kind: EventKind, detail: str) -> None:
-        self._events.append(FleetEvent(kind, self._host, detail, self._clock()))
+        self._events.append(Event(kind, f"{self._host}: {detail}"))
 
 
 def _without_readings(state: HostState) -> HostState:

@@ -7,21 +7,9 @@ not known: half of the power of a cluster is not its power.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mpc.events import EventKind
 from mpc.values import PowerSource
 
 _WORST_FIRST: tuple[PowerSource, ...] = ("emulated", "modelled", "measured")
-
-
-@dataclass(frozen=True, slots=True)
-class FleetEvent:
-    """Something changed about a host that a person may want to know; reported once."""
-
-    kind: EventKind
-    host: str
-    detail: str
-    at_s: float
-    """The clock of the fleet, for differences only."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,11 @@ from itertools import pairwise
 
 import pytest
 
-from mpc.events import EventKind
+from mpc.events import Event, EventKind
 from runtime.agent.wire.messages import ExecutorReport
 from runtime.fleet.port import AgentPort
 from runtime.fleet.session import LONGEST_WAIT_S, SHORTEST_LEASE_PERIOD_S, Session
-from runtime.fleet.state import FleetEvent, HostState
+from runtime.fleet.state import HostState
 from runtime.fleet.targets import HostTarget
 from tests.runtime.fleet.fake_agent import (
     CALLER,
@@ -41,7 +41,7 @@ class Bench:
             control=control,
             take_over=take_over,
         )
-        self.events: list[FleetEvent] = []
+        self.events: list[Event] = []
 
     def _connect_now(self) -> AgentPort:
         return self.connect()
@@ -314,8 +314,8 @@ def test_a_host_that_somebody_else_changed_is_told_and_left_alone(bench: Bench) 
     for _ in range(12):
         bench.step()
     assert bench.kinds == [EventKind.HOST_DRIFTED]
-    assert bench.events[0].detail.startswith("somebody else changed policy1")
-    assert bench.state.problem == bench.events[0].detail
+    assert bench.events[0].detail.startswith("a: somebody else changed policy1")
+    assert f"a: {bench.state.problem}" == bench.events[0].detail
     assert bench.state.effective_khz == (1_600_000 + 1_700_000) / 2
     bench.step(HostTarget(1_400_000, busy=True))
     assert bench.state.effective_khz == (1_400_000 + 1_700_000) / 2

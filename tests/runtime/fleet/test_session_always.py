@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mpc.events import EventKind
+from mpc.events import Event, EventKind
 from runtime.fleet.session import LONGEST_WAIT_S, SHORTEST_LEASE_PERIOD_S, Session
-from runtime.fleet.state import FleetEvent
 from runtime.fleet.targets import HostTarget
 from tests.runtime.fleet.fake_agent import (
     CODES,
@@ -55,7 +54,7 @@ class Run:
         self.clock = ManualClock()
         self.agent = FakeAgent(self.clock)
         self.session = Session("a", self.agent.connect, 1.0, self.clock, take_over=take_over)
-        self.events: list[FleetEvent] = []
+        self.events: list[Event] = []
 
     def go(self, period: Period) -> None:
         self.clock.now_s += period.elapsed_s
