@@ -28,7 +28,7 @@ _EXACT_ENOUGH = 0.02
 
 @dataclass(frozen=True, slots=True)
 class PowerPoint:
-    """What a host drew, on average, with so many busy executors at one frequency."""
+    """Mean power of a host with a number of busy executors at one frequency."""
 
     executors: float
     """Not always a whole number: others may have taken a part of the CPU time."""

@@ -17,7 +17,8 @@ JUMP_RATIO = 3.0
 CONFIRMATIONS = 3
 """So many suspects in a row are a new level."""
 PROBATION = 20
-"""For so many values after a rise, one value back in the old range ends it: bursts are common."""
+"""Number of values after a rise within which one value back in the old range ends it: bursts are
+common."""
 # A value at exactly the limit must fall on the same side whatever the unit of the series.
 _ROUNDING = 1.0 + 1e-9
 # In any unit less than this is no rate, and the ratio of a new level to it would overflow.

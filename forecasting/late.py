@@ -1,9 +1,10 @@
 """Forecasts of a rate that is reported late and not at every step.
 
-A micro-batch engine counts arrivals when a batch begins, and tells when it ends: one mean over
-several steps, some steps ago. A forecaster that took that for the rate of one step between gaps
-would hardly ever see a trend. Here the mean stands for the middle of the time it was counted over,
-the steps since the last one lie on the line between the two, and forecasts begin where it ends.
+A micro-batch engine counts arrivals when a batch begins, and reports them when it ends: one mean
+over several steps, some steps ago. A forecaster that took that for the rate of one step between
+gaps would hardly ever see a trend. Here the mean stands for the middle of the time it was counted
+over, the steps since the last one lie on the line between the two, and forecasts begin where it
+ends.
 """
 
 from collections import deque

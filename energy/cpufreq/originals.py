@@ -118,7 +118,7 @@ def restore(
     written: Written,
     wait: Wait = time.sleep,
 ) -> RestoreOutcome:
-    """Put back what is ours, or already the original, and read it back.
+    """Put back what was written here, or is the original already, and read it back.
 
     Everything is tried before the first error is raised; call it again later, until it returns.
     """
@@ -291,7 +291,7 @@ class _Restoring:
             self._left_alone.append("scaling_setspeed")
             return
         write_text(self._tree, policy.name, "scaling_setspeed", str(original_khz))
-        # The kernel drops the errors of the driver, so only reading tells.
+        # The kernel drops the errors of the driver, so only reading shows it.
         if not _explains_speed(policy, limits, read_speed(self._tree, policy), (original_khz,)):
             raise ValueIgnored(policy_path(policy.name, "scaling_setspeed"))
         self._restored.append("scaling_setspeed")

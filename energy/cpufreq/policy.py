@@ -26,7 +26,7 @@ class CpuPolicy:
     """None while the policy is inactive."""
     hardware_min_khz: int
     hardware_max_khz: int
-    """Both are 0 while the policy is inactive: the kernel then tells nothing, and takes nothing."""
+    """Both are 0 while the policy is inactive: the kernel shows and accepts nothing then."""
     table_khz: tuple[int, ...] | None
     """The frequencies of the driver's table with those of boost, ascending; None for a continuous
     range."""

@@ -106,14 +106,3 @@ def cpu_list(cpus: list[int] | tuple[int, ...]) -> str:
     if start is not None:
         parts.append(f"{start}" if start == previous else f"{start}-{previous}")
     return ",".join(parts)
-
-
-def parse_cpu_list(text: str) -> tuple[int, ...]:
-    """CPUs of "0-3,8" (lists) or of "0 1 2" (as cpufreq prints them)."""
-    cpus: list[int] = []
-    for part in text.replace(" ", ",").strip().split(","):
-        if not part:
-            continue
-        first, _, last = part.partition("-")
-        cpus.extend(range(int(first), int(last or first) + 1))
-    return tuple(cpus)

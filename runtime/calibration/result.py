@@ -38,7 +38,7 @@ def fitted(sweep: Sweep) -> Calibrated:
 
 
 def cluster_model(model: CalibratedPower, hosts: int, executor_cores: int) -> CalibratedPower:
-    """Of equal hosts with executors of so many busy cores each."""
+    """Of equal hosts whose executors have this number of busy cores each."""
     return CalibratedPower(
         base_w=hosts * model.base_w,
         per_ghz_w=hosts * model.per_ghz_w,

@@ -113,6 +113,9 @@ def release(socket: Socket = None) -> None:
     typer.echo(_listed("restored", released.restored))
     if released.left_alone:
         typer.echo(_listed("left alone, changed by somebody else", released.left_alone))
+    for policy, reason in released.failed.items():
+        typer.echo(f"not restored yet, the agent goes on trying: {policy} ({reason})")
+    raise typer.Exit(1 if released.failed else 0)
 
 
 def _config_path(given: Path | None) -> Path | None:

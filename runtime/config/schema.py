@@ -23,7 +23,7 @@ from runtime.config.web import Web
 FrequencyKhz = Annotated[int, Meta(ge=10_000, le=10_000_000)]
 
 
-class Executors(Struct, frozen=True, forbid_unknown_fields=True):
+class ExecutorBounds(Struct, frozen=True, forbid_unknown_fields=True):
     """Bounds of the executor count."""
 
     min: Annotated[
@@ -112,7 +112,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     slo: Slo = Slo()
     cost: Cost = Cost()
     horizon: Horizon = Horizon()
-    executors: Executors = Executors()
+    executors: ExecutorBounds = ExecutorBounds()
     frequency: Frequency = Frequency()
     forecast: Forecast = Forecast()
     limits: Limits = Limits()

@@ -140,7 +140,7 @@ def _read(path: Path) -> bytes | None:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):
             raise SnapshotRefused("not a file")
-        if found.st_uid != os.geteuid() or found.st_mode & stat.S_IWOTH:
+        if found.st_uid != os.geteuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
             raise SnapshotRefused("not this user's own")
         if found.st_size > LARGEST_BYTES:
             raise SnapshotRefused(f"{found.st_size} bytes, at most {LARGEST_BYTES}")

@@ -23,7 +23,7 @@ SHORTEST_LEASE_PERIOD_S = 2.0
 LONGEST_WAIT_S = 30.0
 _LEASE_PERIODS = 3
 _LOOK_EVERY = 5
-"""Periods between two looks at the status, which tells of drift and of throttling."""
+"""Periods between two looks at the status, which shows drift and throttling."""
 _PERIOD_MS = (200, 60_000)
 _LEASE_OVER: frozenset[Code] = frozenset({"no_lease", "stale_epoch", "replayed", "lease_held"})
 _SOMEBODY_ELSES: frozenset[Code] = frozenset({"stale_epoch", "lease_held"})

@@ -6,6 +6,7 @@ capture leaves out and no kernel does (packages, energy counters) is made up fro
 
 from collections.abc import Iterable, Mapping
 
+from energy.cpufreq.attributes import parse_cpus
 from energy.emulation.cpufreq_files import CHANGING, CURRENT
 from energy.emulation.description import (
     AMD_RANGE_UJ,
@@ -15,7 +16,6 @@ from energy.emulation.description import (
     ZonePlan,
 )
 from energy.emulation.drivers import DRIVERS
-from energy.emulation.kernel_text import parse_cpu_list
 from energy.tree import CPU, CPUFREQ
 from runtime.doctor.captured import parse_capture
 from tests.support.faulty_host import FaultyHost
@@ -34,8 +34,8 @@ def host_from_capture(text: str) -> FaultyHost:
 
 def plan_from_capture(text: str) -> HostPlan:
     values = parse_capture(text)
-    present = parse_cpu_list(_required(values, f"{CPU}/present"))
-    online = parse_cpu_list(values.get(f"{CPU}/online", values[f"{CPU}/present"]))
+    present = _cpus(_required(values, f"{CPU}/present"))
+    online = _cpus(values.get(f"{CPU}/online", values[f"{CPU}/present"]))
     package_of = _packages(values, present)
     policies = _policies(values)
     amd = any(policy.driver.startswith("amd") or "cpb" in policy.attributes for policy in policies)
@@ -76,7 +76,7 @@ def _policy(number: int, files: Mapping[str, str], values: Mapping[str, str]) ->
         )
     table = files.get("scaling_available_frequencies")
     table_khz = tuple(sorted(int(word) for word in table.split())) if table else None
-    cpus = parse_cpu_list(files["related_cpus"])
+    cpus = _cpus(files["related_cpus"])
     max_khz = int(files["cpuinfo_max_freq"])
     highest_khz = table_khz[-1] if table_khz else max_khz
     shown_max_khz = int(files["scaling_max_freq"])
@@ -85,7 +85,7 @@ def _policy(number: int, files: Mapping[str, str], values: Mapping[str, str]) ->
     return PolicyPlan(
         number=number,
         cpus=cpus,
-        domain_cpus=parse_cpu_list(files.get("freqdomain_cpus", files["related_cpus"])),
+        domain_cpus=_cpus(files.get("freqdomain_cpus", files["related_cpus"])),
         driver=driver,
         min_khz=int(files["cpuinfo_min_freq"]),
         max_khz=max_khz,
@@ -142,9 +142,7 @@ def _packages(values: Mapping[str, str], present: tuple[int, ...]) -> dict[int, 
         if path.startswith(_NODE) and path.endswith("/cpulist")
     ]
     groups = list(dies) if len(dies) == len(uncores) else nodes
-    package_of = {
-        cpu: package for package, cpus in enumerate(groups) for cpu in parse_cpu_list(cpus)
-    }
+    package_of = {cpu: package for package, cpus in enumerate(groups) for cpu in _cpus(cpus)}
     return {cpu: package_of.get(cpu, 0) for cpu in present}
 
 
@@ -160,3 +158,10 @@ def _required(values: Mapping[str, str], path: str) -> str:
     if path not in values:
         raise ValueError(f"the capture has no {path}")
     return values[path]
+
+
+def _cpus(text: str) -> tuple[int, ...]:
+    cpus = parse_cpus(text)
+    if cpus is None:
+        raise ValueError(f"not a list of CPUs: {text!r}")
+    return cpus

@@ -1,4 +1,4 @@
-"""What a throttle holds at a moment, in the words its owner tells the guardian, and how to let all
+"""What a throttle holds at a moment, in the words its owner sends the guardian, and how to let all
 of it go. Owner and guardian keep the same ledger, so that a guardian that was lost can be replaced.
 """
 

@@ -97,7 +97,7 @@ class AuditLog:
         try:
             self._append(event, details)
         except AuditUnavailable:
-            return  # `problem` tells; there is nowhere else to write it
+            return  # `problem` says why; there is nowhere else to write it
 
     def _append(self, event: str, details: Mapping[str, Detail]) -> None:
         line: dict[str, Detail] = {

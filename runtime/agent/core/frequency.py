@@ -259,7 +259,7 @@ class FrequencyKeeper:
             if outcome.effective_khz < expected_max_khz(policy, limit_request.max_khz) and not all(
                 own_values(self._tree, policy, exact.original, exact.written, throttling).values()
             ):
-                # Something that leaves no trace holds it lower: what came of our write is ours.
+                # Something that leaves no trace holds it lower: what our write led to is ours.
                 resulting = self._actuator.writes_of(
                     policy, LimitRequest(policy.name, outcome.effective_khz)
                 )
@@ -269,7 +269,7 @@ class FrequencyKeeper:
         if surprises:
             for name, entry in surprises.items():
                 self._ledger.changed[name] = replace(self._ledger.changed[name], entry=entry)
-            with suppress(JournalUnavailable):  # it is done; the ledger tells of the problem
+            with suppress(JournalUnavailable):  # it is done; the ledger keeps the problem
                 self._ledger.cover(surprises)
 
     def _keep_what_was_undone(self, before: Mapping[str, ChangedPolicy | None]) -> None:

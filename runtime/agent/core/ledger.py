@@ -74,7 +74,7 @@ class Ledger:
         try:
             self._save({name: changed.entry for name, changed in self.changed.items()})
         except JournalUnavailable:
-            return  # `problem` tells
+            return  # `problem` says why
 
     def leftovers(self) -> list[str]:
         """Policies whose lease is over but that could not be restored."""

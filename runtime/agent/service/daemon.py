@@ -36,7 +36,7 @@ from runtime.config.strict import ConfigError
 
 TICK_S = 1.0
 _LATE_S = 10.0
-"""A tick that takes longer than this is a problem that /healthz tells."""
+"""A tick that takes longer than this is a problem that /healthz reports."""
 _GOODBYE_S = 5.0
 """For answers that are on their way when the agent stops."""
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)

@@ -6,16 +6,10 @@ import msgspec
 from aiohttp import web
 
 from runtime.agent.wire.messages import Answer
-from runtime.agent.wire.refusals import HTTP_STATUS, Refusal, Refused
+from runtime.agent.wire.refusals import HTTP_STATUS, ErrorBody, Refused
 
 JSON = "application/json"
 _HEADERS = {"Cache-Control": "no-store", "Server": "foresight-agent"}
-
-
-class ErrorBody(msgspec.Struct, frozen=True):
-    """`{"error": {"code": ..., ...}}`."""
-
-    error: Refusal
 
 
 def answer_response(answer: Answer) -> web.Response:

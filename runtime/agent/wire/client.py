@@ -31,7 +31,7 @@ from runtime.agent.wire.messages import (
     Request,
     Status,
 )
-from runtime.agent.wire.refusals import Refusal, Refused
+from runtime.agent.wire.refusals import ErrorBody, Refused
 from runtime.agent.wire.tls import TlsFiles, client_context
 
 _LARGEST_ANSWER = 16 * 1024 * 1024
@@ -46,10 +46,6 @@ class AgentUnreachable(Exception):
     def __init__(self, where: str, reason: str) -> None:
         super().__init__(f"agent at {where}: {reason}")
         self.where = where
-
-
-class _ErrorBody(msgspec.Struct, frozen=True):
-    error: Refusal
 
 
 class AgentClient:
@@ -179,7 +175,7 @@ class AgentClient:
         try:
             if response.status == http.client.OK:
                 return msgspec.json.decode(content, type=kind)
-            refusal = msgspec.json.decode(content, type=_ErrorBody).error
+            refusal = msgspec.json.decode(content, type=ErrorBody).error
         except msgspec.DecodeError as error:
             self.close()
             raise AgentUnreachable(

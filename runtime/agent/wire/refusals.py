@@ -91,6 +91,12 @@ class Refusal(Struct, frozen=True):
     allowed: str | None = None
 
 
+class ErrorBody(Struct, frozen=True):
+    """`{"error": {"code": ..., ...}}`."""
+
+    error: Refusal
+
+
 class Refused(Exception):
     """A command that was not carried out, and why."""
 

@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from energy.cpufreq.attributes import parse_cpus
 from energy.emulation.kernel_text import (
     KernelRefusal,
     boolean,
     cpu_list,
     flag,
     frequency_request,
-    parse_cpu_list,
     scanned_flag,
     scanned_unsigned,
     scanned_word,
@@ -100,8 +100,8 @@ def test_switches() -> None:
 @given(st.sets(st.integers(0, 300)))
 def test_cpu_lists_read_as_written(cpus: set[int]) -> None:
     ordered = tuple(sorted(cpus))
-    assert parse_cpu_list(cpu_list(ordered)) == ordered
-    assert parse_cpu_list(" ".join(str(cpu) for cpu in ordered)) == ordered
+    assert parse_cpus(cpu_list(ordered)) == ordered
+    assert parse_cpus(" ".join(str(cpu) for cpu in ordered)) == ordered
 
 
 def test_cpu_lists_look_like_the_kernels() -> None:

@@ -174,6 +174,7 @@ def a_folder(path: Path) -> None:
         (lambda path: path.write_bytes(b"\xff" * 100), "no header"),
         (lambda path: path.write_bytes(path.read_bytes()[:-1]), "damaged"),
         (lambda path: path.chmod(0o666), "not this user's own"),
+        (lambda path: path.chmod(0o620), "not this user's own"),
         (symlinked, "Too many levels of symbolic links"),
         (a_folder, "not a file"),
         (rewritten(lambda h, p: ({**h, "version": "0.0.1"}, p)), "of version 0.0.1"),

@@ -110,7 +110,9 @@ def test_an_offline_policy_is_restored_when_it_comes_back(bench: Bench) -> None:
     bench.host.unplug(2)
     bench.agent.tick()
     assert drifted(bench) == []
-    assert bench.release().restored == ("policy0", "policy1", "policy3")
+    released = bench.release()
+    assert released.restored == ("policy0", "policy1", "policy3")
+    assert "inactive" in released.failed["policy2"]
     assert "policy2" in str(bench.agent.status().last_problem)
     for _ in range(3):
         bench.agent.tick()
