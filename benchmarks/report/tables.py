@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from benchmarks.mpc_paper.published import Figure
+from benchmarks.mpc_paper.published import PublishedFigure
 from benchmarks.report.findings import OWN, Rivalry
 from benchmarks.report.statistics import Estimate, PolicyRuns
 from benchmarks.results import Row
@@ -23,7 +23,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class ColumnGroup:
     """Columns that tell of the same property."""
 
     title: str
@@ -34,20 +34,20 @@ def _decimals(number: int) -> Callable[[float | None], str]:
     return lambda value: fixed(value, number)
 
 
-def saso_groups(threshold_s: float) -> tuple[Group, ...]:
+def saso_groups(threshold_s: float) -> tuple[ColumnGroup, ...]:
     """The properties as the paper measures them: sections 2.1 and 5.3.1 to 5.3.4 of De Matteis and
     Mencagli 2016.
     """
     unit, per_s = latency_unit(threshold_s)
     return (
-        Group(
+        ColumnGroup(
             "Stability", (Column("reconfigurations", "", lambda row: row.reconfigurations, count),)
         ),
-        Group(
+        ColumnGroup(
             "Accuracy",
             (Column("violations", "", lambda row: row.violations, count),),
         ),
-        Group(
+        ColumnGroup(
             "Overshoot",
             (
                 Column("executors", "mean", lambda row: row.mean_executors, _decimals(2)),
@@ -55,8 +55,10 @@ def saso_groups(threshold_s: float) -> tuple[Group, ...]:
                 Column("energy", "kJ", lambda row: row.energy_j / 1e3, _decimals(2)),
             ),
         ),
-        Group("Settling", (Column("amplitude", "", lambda row: row.amplitude, _decimals(3)),)),
-        Group(
+        ColumnGroup(
+            "Settling", (Column("amplitude", "", lambda row: row.amplitude, _decimals(3)),)
+        ),
+        ColumnGroup(
             "Latency of results",
             (
                 Column("mean", unit, lambda row: row.latency_mean_s * per_s, significant),
@@ -64,7 +66,7 @@ def saso_groups(threshold_s: float) -> tuple[Group, ...]:
                 Column("p99", unit, lambda row: row.latency_p99_s * per_s, significant),
             ),
         ),
-        Group(
+        ColumnGroup(
             "Decision time",
             (
                 Column("p50", "ms", lambda row: row.decision_ms_p50, significant),
@@ -99,7 +101,7 @@ def saso_table(policies: Sequence[PolicyRuns], threshold_s: float) -> Markup:
     )
 
 
-def _saso_row(policy: PolicyRuns, properties: Sequence[Group]) -> Markup:
+def _saso_row(policy: PolicyRuns, properties: Sequence[ColumnGroup]) -> Markup:
     cells = [_policy_name(policy.policy)]
     for group in properties:
         for index, column in enumerate(group.columns):
@@ -169,7 +171,7 @@ def _rivalry_row(rivalry: Rivalry) -> Markup:
     return element("tr", *cells)
 
 
-def published_table(figures: Sequence[Figure]) -> Markup:
+def published_table(figures: Sequence[PublishedFigure]) -> Markup:
     head = element(
         "thead",
         element(
@@ -183,7 +185,7 @@ def published_table(figures: Sequence[Figure]) -> Markup:
     return _table(head, [_published_row(figure) for figure in figures], "published")
 
 
-def _published_row(figure: Figure) -> Markup:
+def _published_row(figure: PublishedFigure) -> Markup:
     # A mean over repetitions says more than the rounded figure it is held against.
     decimals = figure.decimals if figure.paper >= 1000 else max(figure.decimals, 1)
     unit = f"{NBSP}{figure.unit}" if figure.unit else ""
@@ -200,7 +202,7 @@ def _published_row(figure: Figure) -> Markup:
     )
 
 
-def _verdict(figure: Figure, unit: str) -> Markup:
+def _verdict(figure: PublishedFigure, unit: str) -> Markup:
     if figure.tolerance is None:
         return element("td", MISSING, class_="missed")
     word = "within" if figure.within else "outside"

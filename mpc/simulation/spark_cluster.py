@@ -28,7 +28,7 @@ PEAK_LOAD = 0.9
 
 
 @dataclass(frozen=True, slots=True)
-class SparkCluster:
+class SimulatedCluster:
     """Small and picklable: every process builds its own plant."""
 
     row_cycles: float

@@ -184,7 +184,7 @@ class RunState:
             backlog_items=measured.backlog_items,
             dead_time_s=record.dead_time_s,
             took_s=record.took_s,
-            useful_executors=record.useful_executors,
+            useful_executors=record.measurement.useful_executors,
             queries=self._queries,
         )
 

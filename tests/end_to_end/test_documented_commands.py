@@ -28,7 +28,7 @@ from runtime.config.documents import default_toml
 from runtime.web.auth import Access, read_token
 from tests.end_to_end.documented_commands import NAMES, NOT_RUN, RUN, TESTED, Run
 from tests.runtime.agent.running_agent import wait_for
-from tests.runtime.control.cluster import SHORT, FakeCluster
+from tests.runtime.control.cluster import SHORT, LoopRun
 from tests.support.documents import ROOT, WRITTEN, command_lines, foreign_lines, name_of
 
 COMMAND = Path(sys.executable).parent / "foresight"
@@ -55,8 +55,8 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "examples").symlink_to(ROOT / "examples")
     write_data(folder / "data")
     journals = folder / "foresight-journal"
-    FakeCluster(journals / "wordcount", SHORT, steps=30).run()
-    FakeCluster(journals / "my-app", (*SHORT, "horizon.step_s=10"), steps=110).run()
+    LoopRun(journals / "wordcount", SHORT, steps=30).run()
+    LoopRun(journals / "my-app", (*SHORT, "horizon.step_s=10"), steps=110).run()
     return folder
 
 

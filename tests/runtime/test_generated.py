@@ -9,8 +9,7 @@ import pytest
 
 from mpc.events import EventKind
 from runtime.agent.service.documents import agent_configuration_page, default_agent_toml
-from runtime.agent.service.load import load_agent_config
-from runtime.agent.service.settings import AgentConfig
+from runtime.agent.service.settings import AgentConfig, load_agent_config
 from runtime.config import Config, load_config
 from runtime.config.documents import configuration_page, default_toml
 from runtime.config.options import Option, options
