@@ -56,4 +56,5 @@ class Driver:
 
     def active_queries(self) -> list[Any]:
         """The streaming queries of every session of the application."""
-        return list(self.session.sharedState().activeStreamingQueries().values().toArray())
+        # py4j makes a Python mapping of a Java map.
+        return list(self.session.sharedState().activeStreamingQueries().values())
