@@ -212,16 +212,18 @@ def _replay(
     trough: float | None,
     period_s: float | None,
 ) -> "Replay":
-    """The wave with what was given otherwise."""
+    """The wave with what was given otherwise; its trough is as deep under another peak."""
     import msgspec
 
+    depth = (wave.trough_per_s or 0.0) / wave.peak_per_s
+    peak_per_s = wave.peak_per_s if peak is None else peak
     given = {
         "path": None if path is None else str(path.absolute()),
         "symbols": wave.symbols if path is None else None,
         "rate": rate,
         "acceleration": acceleration,
-        "peak_per_s": wave.peak_per_s if peak is None else peak,
-        "trough_per_s": wave.trough_per_s if trough is None else trough,
+        "peak_per_s": peak_per_s,
+        "trough_per_s": depth * peak_per_s if trough is None else trough,
         "period_s": wave.period_s if period_s is None else period_s,
     }
     return msgspec.structs.replace(wave, **given)

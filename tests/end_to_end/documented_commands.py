@@ -263,7 +263,6 @@ NOT_RUN = {
     "foresight --install-completion": "changes the start-up files of the user's shell",
     "sudo systemctl enable --now foresight-agent": _SERVICE,
     "systemctl restart foresight-agent": _SERVICE,
-    "systemctl status foresight-agent": _SERVICE,
     "kubectl apply -f": _KUBECTL,
     "kubectl port-forward deployment/wordcount 4050": _KUBECTL,
     "python -m venv /opt/foresight": "needs root and a package index",

@@ -16,12 +16,14 @@ from runtime.cli.reference import commands
 from runtime.config import Config
 from runtime.config.options import options
 from runtime.kubernetes.values import Values
-from tests.support.documents import PAGES, WRITTEN, blocks, inline, name_of
+from tests.support.documents import PAGES, ROOT, WRITTEN, blocks, inline, name_of
 
 COMMANDS = {command.words: command for command in commands()}
 GROUPS = {" ".join(words.split()[:end]) for words in COMMANDS for end in (1, 2)}
 KEYS = {".".join(key) for schema in (Config, AgentConfig, Values) for key in options(schema)}
 SECTIONS = {key.rpartition(".")[0] for key in KEYS} - {""}
+
+PACKAGES = {"forecasting", "energy", "mpc", "runtime", "benchmarks", "tests"}
 
 
 def typed(page: Path) -> Iterator[list[str]]:
@@ -105,6 +107,38 @@ def test_every_link_within_the_repository_leads_somewhere(page: Path) -> None:
         if "://" not in target and not (page.parent / target).resolve().exists()
     ]
     assert missing == []
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=name_of)
+def test_every_file_and_module_of_the_project_that_is_named_exists(page: Path) -> None:
+    assert [name for name in inline(page) if is_missing(name)] == []
+
+
+def test_missing_files_and_modules_are_seen() -> None:
+    names = ("mpc/nothing.py", "tests/runtime/", "docs/images/*.png", "runtime.nothing.client")
+    assert [is_missing(name) for name in names] == [True, False, False, True]
+    assert not is_missing("runtime.agent.wire.client")
+    assert not is_missing("energy.meter"), "a key of the agent"
+    assert not is_missing("foresight-journal/wordcount/journal.jsonl"), "of the reader"
+
+
+def is_missing(name: str) -> bool:
+    """Whether it is a file or a module in a folder of the project, and not there."""
+    path = name.partition("::")[0]
+    if re.fullmatch(r"[a-z_]+(?:/[\w.*-]*)+", path) and (ROOT / path.split("/")[0]).is_dir():
+        return not any(ROOT.glob(path.rstrip("/")))
+    if re.fullmatch(r"[a-z]+(?:\.\w+)+(?:\(\))?", name) and name.partition(".")[0] in PACKAGES:
+        if name in KEYS | SECTIONS:
+            return False
+        parts = name.removesuffix("()").split(".")
+        # The last part may be a name in the module.
+        return not any(
+            (ROOT / Path(*parts[:end])).with_suffix(suffix).exists()
+            for end in (len(parts), len(parts) - 1)
+            for suffix in (".py", "")
+            if end > 1
+        )
+    return False
 
 
 def is_file(key: str) -> bool:

@@ -7,11 +7,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from mpc.events import EventKind
 from runtime.agent.service.documents import agent_configuration_page, default_agent_toml
 from runtime.agent.service.settings import AgentConfig, load_agent_config
 from runtime.config import Config, load_config
 from runtime.config.documents import configuration_page, default_toml
 from runtime.config.options import Option, options
+from runtime.control.event_page import events_page
 from runtime.documents import GENERATED, write_generated
 
 ROOT = Path(__file__).parents[2]
@@ -24,6 +26,13 @@ Load = Callable[[Path], msgspec.Struct]
 @pytest.mark.parametrize("path", GENERATED, ids=str)
 def test_the_generated_files_are_fresh(path: Path) -> None:
     assert (ROOT / path).read_text(encoding="utf-8") == GENERATED[path](), "stale: run `make docs`"
+
+
+def test_every_event_is_on_its_page_with_words_and_advice() -> None:
+    rows = [line for line in events_page().splitlines() if line.startswith("| `")]
+    for kind, row in zip(EventKind, rows, strict=True):
+        assert row.startswith(f"| `{kind.value}` | {kind.words} |")
+        assert kind.advice in row
 
 
 def test_writing_makes_every_file(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.md")])
-GENERATED = {"commands.md", "configuration.md", "agent-configuration.md"}
+GENERATED = {"commands.md", "configuration.md", "agent-configuration.md", "events.md"}
 WRITTEN = [page for page in PAGES if page.name not in GENERATED]
 
 _SHELLS = {"", "sh", "bash", "console"}

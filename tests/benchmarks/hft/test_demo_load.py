@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from benchmarks.hft.commands import _replay
 from benchmarks.hft.comparison import EmulatedHosts, HftSetting
 from benchmarks.hft.demo_load import (
     LEAST_PER_S,
@@ -50,3 +51,11 @@ def test_the_trough_is_as_deep_as_ever() -> None:
 
 def test_this_machine_has_a_speed() -> None:
     assert 0.01 < machine_speed(quotes=20_000) < 100.0
+
+
+def test_another_peak_keeps_the_depth_of_the_trough_unless_one_is_given() -> None:
+    lower = _replay(WAVE, None, "wave", 1.0, peak=560.0, trough=None, period_s=None)
+    assert lower.peak_per_s == 560.0
+    assert lower.trough_per_s == pytest.approx(40.0)
+    given = _replay(WAVE, None, "wave", 1.0, peak=560.0, trough=100.0, period_s=None)
+    assert given.trough_per_s == 100.0
