@@ -4,16 +4,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from benchmarks.published import Figure
+from benchmarks.report.colours import family_colour
 from benchmarks.report.findings import OWN, Rivalry
 from benchmarks.report.statistics import Estimate, PolicyRuns
 from benchmarks.results import Row
 from runtime.report.markup import Markup, element, join
-from runtime.report.style import family_colour
 from runtime.report.text import MISSING, NBSP, count, fixed, latency_unit, signed, significant
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class MeasureColumn:
     """One measure; `written` makes its text, for the mean and for its interval."""
 
     title: str
@@ -23,52 +23,55 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class ColumnGroup:
     """Columns that tell of the same property."""
 
     title: str
-    columns: tuple[Column, ...]
+    columns: tuple[MeasureColumn, ...]
 
 
 def _decimals(number: int) -> Callable[[float | None], str]:
     return lambda value: fixed(value, number)
 
 
-def saso_groups(threshold_s: float) -> tuple[Group, ...]:
+def saso_groups(threshold_s: float) -> tuple[ColumnGroup, ...]:
     """The properties as the paper measures them: sections 2.1 and 5.3.1 to 5.3.4 of De Matteis and
     Mencagli 2016.
     """
     unit, per_s = latency_unit(threshold_s)
     return (
-        Group(
-            "Stability", (Column("reconfigurations", "", lambda row: row.reconfigurations, count),)
+        ColumnGroup(
+            "Stability",
+            (MeasureColumn("reconfigurations", "", lambda row: row.reconfigurations, count),),
         ),
-        Group(
+        ColumnGroup(
             "Accuracy",
-            (Column("violations", "", lambda row: row.violations, count),),
+            (MeasureColumn("violations", "", lambda row: row.violations, count),),
         ),
-        Group(
+        ColumnGroup(
             "Overshoot",
             (
-                Column("executors", "mean", lambda row: row.mean_executors, _decimals(2)),
-                Column("power", "W", lambda row: row.mean_power_w, _decimals(2)),
-                Column("energy", "kJ", lambda row: row.energy_j / 1e3, _decimals(2)),
+                MeasureColumn("executors", "mean", lambda row: row.mean_executors, _decimals(2)),
+                MeasureColumn("power", "W", lambda row: row.mean_power_w, _decimals(2)),
+                MeasureColumn("energy", "kJ", lambda row: row.energy_j / 1e3, _decimals(2)),
             ),
         ),
-        Group("Settling", (Column("amplitude", "", lambda row: row.amplitude, _decimals(3)),)),
-        Group(
+        ColumnGroup(
+            "Settling", (MeasureColumn("amplitude", "", lambda row: row.amplitude, _decimals(3)),)
+        ),
+        ColumnGroup(
             "Latency of results",
             (
-                Column("mean", unit, lambda row: row.latency_mean_s * per_s, significant),
-                Column("p95", unit, lambda row: row.latency_p95_s * per_s, significant),
-                Column("p99", unit, lambda row: row.latency_p99_s * per_s, significant),
+                MeasureColumn("mean", unit, lambda row: row.latency_mean_s * per_s, significant),
+                MeasureColumn("p95", unit, lambda row: row.latency_p95_s * per_s, significant),
+                MeasureColumn("p99", unit, lambda row: row.latency_p99_s * per_s, significant),
             ),
         ),
-        Group(
+        ColumnGroup(
             "Decision time",
             (
-                Column("p50", "ms", lambda row: row.decision_ms_p50, significant),
-                Column("p99", "ms", lambda row: row.decision_ms_p99, significant),
+                MeasureColumn("p50", "ms", lambda row: row.decision_ms_p50, significant),
+                MeasureColumn("p99", "ms", lambda row: row.decision_ms_p99, significant),
             ),
         ),
     )
@@ -99,7 +102,7 @@ def saso_table(policies: Sequence[PolicyRuns], threshold_s: float) -> Markup:
     )
 
 
-def _saso_row(policy: PolicyRuns, properties: Sequence[Group]) -> Markup:
+def _saso_row(policy: PolicyRuns, properties: Sequence[ColumnGroup]) -> Markup:
     cells = [_policy_name(policy.policy)]
     for group in properties:
         for index, column in enumerate(group.columns):

@@ -150,7 +150,7 @@ class WebServer:
         try:
             if not self._state.add(record):
                 return
-            self._metrics.observe(record, self._state)
+            self._metrics.observe(self._state)
             if self._stream.readers:
                 self._stream.send(self._pages.step_event())
         except Exception:

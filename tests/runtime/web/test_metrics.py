@@ -37,7 +37,7 @@ def exposed(records: tuple[StepRecord, ...]) -> str:
     counted = replace(last, measurement=replace(last.measurement, backlog_items=12.0))
     for record in (*records[:-1], counted):
         state.add(record)
-        metrics.observe(record, state)
+        metrics.observe(state)
     return metrics.render(state, HOSTS, records[-1].at_s + 2.0).decode()
 
 
