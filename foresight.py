@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from benchmarks.sweep import simulate
+    from benchmarks.mpc_paper.sweep import simulate
     from runtime.config import load_config
     from runtime.spark.attach import attach
     from runtime.spark.sensing.observe import observe
@@ -18,7 +18,7 @@ _HOMES = {
     "attach": "runtime.spark.attach",
     "load_config": "runtime.config",
     "observe": "runtime.spark.sensing.observe",
-    "simulate": "benchmarks.sweep",
+    "simulate": "benchmarks.mpc_paper.sweep",
 }
 
 

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from energy.power import (
     KHZ_PER_GHZ,
     PAPER_VOLTAGES_V,
     CalibratedPower,
-    FloatArray,
     PowerModel,
     ProportionalPower,
 )
@@ -117,12 +117,12 @@ def mape(model: PowerModel, points: Sequence[PowerPoint]) -> float:
     return float(np.mean(np.abs(_predicted_w(model, points) - power_w) / power_w))
 
 
-def _columns(points: Sequence[PowerPoint]) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _columns(points: Sequence[PowerPoint]) -> tuple[NDArray[np.float64], ...]:
     executors = np.array([point.executors for point in points], dtype=np.float64)
     ghz = np.array([point.frequency_khz for point in points], dtype=np.float64) / KHZ_PER_GHZ
     return executors, ghz, np.array([point.power_w for point in points])
 
 
-def _predicted_w(model: PowerModel, points: Sequence[PowerPoint]) -> FloatArray:
+def _predicted_w(model: PowerModel, points: Sequence[PowerPoint]) -> NDArray[np.float64]:
     executors, ghz, _ = _columns(points)
     return model.power_w(executors, ghz * KHZ_PER_GHZ)

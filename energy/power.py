@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-FloatArray = NDArray[np.float64]
+from energy.prior import BASE_SHARE, BUSY_CUBIC_SHARE, BUSY_SHARE, FREQUENCY_SHARE
 
 KHZ_PER_GHZ = 1e6
 
@@ -34,7 +34,7 @@ It covers the paper's frequencies; the table of the paper's own machine is not p
 class PowerModel(Protocol):
     """Broadcasts its two arguments against each other, as numpy does."""
 
-    def power_w(self, executors: ArrayLike, frequency_khz: ArrayLike) -> FloatArray: ...
+    def power_w(self, executors: ArrayLike, frequency_khz: ArrayLike) -> NDArray[np.float64]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class ProportionalPower:
         if not frequencies_khz or sorted(set(frequencies_khz)) != frequencies_khz:
             raise ValueError(f"voltages_v must ascend in kHz, got {frequencies_khz}")
 
-    def power_w(self, executors: ArrayLike, frequency_khz: ArrayLike) -> FloatArray:
+    def power_w(self, executors: ArrayLike, frequency_khz: ArrayLike) -> NDArray[np.float64]:
         khz = np.asarray(frequency_khz, dtype=np.float64)
         table = np.asarray(self.voltages_v)
         volts = np.interp(khz, table[:, 0], table[:, 1])
@@ -93,7 +93,7 @@ class CalibratedPower:
         if not all(0 <= coefficient < np.inf for coefficient in coefficients):
             raise ValueError(f"coefficients must be finite and at least 0, got {coefficients}")
 
-    def power_w(self, executors: ArrayLike, frequency_khz: ArrayLike) -> FloatArray:
+    def power_w(self, executors: ArrayLike, frequency_khz: ArrayLike) -> NDArray[np.float64]:
         ghz = np.asarray(frequency_khz, dtype=np.float64) / KHZ_PER_GHZ
         busy = np.asarray(executors, dtype=np.float64)
         host_w = self.base_w + self.per_ghz_w * ghz
@@ -102,14 +102,11 @@ class CalibratedPower:
 
 
 def prior_power(max_executors: int, max_frequency_khz: int, max_power_w: float) -> CalibratedPower:
-    """For a host nobody has measured: shares of its power at full load.
-
-    P/Pmax = 0.081 + 0.168 phi + 0.576 x phi + 0.175 x phi^3 with x = n/N and phi = f/fmax.
-    """
+    """For a host nobody has measured, see `energy.prior`."""
     max_ghz = max_frequency_khz / KHZ_PER_GHZ
     return CalibratedPower(
-        base_w=0.081 * max_power_w,
-        per_ghz_w=0.168 * max_power_w / max_ghz,
-        per_executor_ghz_w=0.576 * max_power_w / (max_executors * max_ghz),
-        per_executor_ghz3_w=0.175 * max_power_w / (max_executors * max_ghz**3),
+        base_w=BASE_SHARE * max_power_w,
+        per_ghz_w=FREQUENCY_SHARE * max_power_w / max_ghz,
+        per_executor_ghz_w=BUSY_SHARE * max_power_w / (max_executors * max_ghz),
+        per_executor_ghz3_w=BUSY_CUBIC_SHARE * max_power_w / (max_executors * max_ghz**3),
     )

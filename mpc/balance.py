@@ -8,7 +8,7 @@ a threshold. Both are deterministic and end on any weights.
 
 import numpy as np
 
-from mpc.compiled import compiled
+from forecasting.compiled import compiled
 from mpc.values import FloatArray, IntArray
 
 

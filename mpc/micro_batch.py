@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mpc.compiled import compiled
+from forecasting.compiled import compiled
 from mpc.queueing import TANGENT_UTILISATION, utilisation
 from mpc.values import BatchSample, ConfigurationSpace, FloatArray
 

@@ -5,6 +5,7 @@ The simulator, the journal replay and the live Spark cluster implement the same 
 
 from typing import Protocol
 
+from mpc.bounds import Bounds
 from mpc.values import Applied, Decision, Measurement
 
 
@@ -23,6 +24,9 @@ class Clock(Protocol):
 
 
 class Policy(Protocol):
-    """Measurement in, decision out. Always a decision, whatever is missing."""
+    """Measurement and bounds in, decision out. Always a decision, whatever is missing.
 
-    def decide(self, measurement: Measurement) -> Decision: ...
+    A policy plans within the bounds; whatever it decides is checked by the controller.
+    """
+
+    def decide(self, measurement: Measurement, bounds: Bounds) -> Decision: ...

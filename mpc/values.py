@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from energy.meters import contract as meters
+from forecasting import contract as forecasts
 
-PowerSource = Literal["measured", "modelled", "emulated"]
+FloatArray = forecasts.FloatArray
+IntArray = forecasts.IntArray
+PowerSource = meters.PowerSource
 LatencyKind = Literal["exact", "estimated"]
 
 

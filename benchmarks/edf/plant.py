@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from benchmarks.edf.cluster import Deployment
 from benchmarks.edf.query import METRONOME_S, Operator, Query
-from mpc.compiled import compiled
+from forecasting.compiled import compiled
 from mpc.policies.edf.values import OperatorSample
 from mpc.values import FloatArray, IntArray
 

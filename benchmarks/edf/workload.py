@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.forecast_bench import read_rates
 from mpc.values import FloatArray
+from runtime.rates import read_rates
 
 TAXI_FILE = "rates/nab_nyc_taxi.csv.gz"
 LOWEST_PER_S, HIGHEST_PER_S = 150.0, 500.0

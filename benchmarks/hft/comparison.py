@@ -20,8 +20,8 @@ import msgspec
 
 from benchmarks.hft.demo_load import WAVE
 from benchmarks.hft.experiment import Experiment, Outcome
-from benchmarks.hft.placement import Method
-from benchmarks.hft.replay import Replay
+from benchmarks.hft.pipeline.placement import Method
+from benchmarks.hft.stream.replay import Replay
 from benchmarks.results import Comparison, Provenance
 from runtime.fleet.local import LocalHosts
 from runtime.spark.launching.archive import find_archive, make_archive

@@ -13,8 +13,8 @@ from statistics import fmean
 
 import msgspec
 
-from benchmarks.hft.replay import Replay
-from benchmarks.hft.throughput import alone_cpu_s
+from benchmarks.hft.measure.throughput import alone_cpu_s
+from benchmarks.hft.stream.replay import Replay
 from mpc.simulation.micro_batch import MicroBatchTraits
 
 WAVE = Replay(rate="wave", peak_per_s=56_000.0, trough_per_s=4_000.0, period_s=180.0, symbols=100)

@@ -16,13 +16,13 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
+from benchmarks.hft.calibration.sweep import SweepPolicy
 from benchmarks.hft.outcome import Predictions, outcome
-from benchmarks.hft.pipeline import SESSION_OPTIONS, PipelineOptions, build_query
-from benchmarks.hft.placement import Method, Placement
-from benchmarks.hft.replay import Replay
-from benchmarks.hft.source import QuotesDataSource
-from benchmarks.hft.stages import WORKER_MODULES
-from benchmarks.hft.sweep import SweepPolicy
+from benchmarks.hft.pipeline.placement import Method, Placement
+from benchmarks.hft.pipeline.query import SESSION_OPTIONS, PipelineOptions, build_query
+from benchmarks.hft.pipeline.stages import WORKER_MODULES
+from benchmarks.hft.stream.replay import Replay
+from benchmarks.hft.stream.source import QuotesDataSource
 from benchmarks.results import Run
 from mpc.values import FloatArray, PowerSource
 from runtime.config import Config, load_config

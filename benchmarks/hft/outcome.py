@@ -3,13 +3,12 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
-from benchmarks.comparison import configuration_distance
-from benchmarks.results import Row, Run, Series
+from benchmarks.results import LatencyFigures, Row, Run, Series
 from forecasting.sparse import where_they_belong, without_gaps
+from mpc.simulation.summary import summarise
 from mpc.values import FloatArray
 from runtime.config import Config
 from runtime.control.journal import StepRecord
@@ -46,41 +45,23 @@ def outcome(
         raise ValueError("no control step was measured")
     span = max(1, math.ceil(trigger_interval_s / step_s))
     latency_s = _latency_by_step(predictions, begin_s, step_s, count, span)
-    violations = sum(value is None or value > target_s for value in latency_s)
-    known_w = [r.measurement.power_w for r in records if r.measurement.power_w is not None]
-    mean_w = float(np.mean(known_w)) if known_w else math.nan
-    power_w = [
-        mean_w if record.measurement.power_w is None else record.measurement.power_w
-        for record in records
-    ]
     observed = [record.applied.observed for record in records]
     requested = [record.applied.requested for record in records]
-    changes = [(old, new) for old, new in pairwise(requested) if old != new]
-    latencies_s = _latencies(predictions, begin_s, begin_s + count * step_s)
-    took_ms = [record.took_s * 1e3 for record in records if record.took_s is not None] or [math.nan]
-    row = Row(
-        policy=policy,
-        seed=seed,
-        steps=count,
-        violations=violations,
-        violation_fraction=violations / count,
-        reconfigurations=len(changes),
-        executor_changes=sum(old.executors != new.executors for old, new in changes),
-        frequency_changes=sum(old.frequency_khz != new.frequency_khz for old, new in changes),
-        mean_executors=float(np.mean([configuration.executors for configuration in observed])),
-        mean_power_w=mean_w,
-        energy_j=mean_w * count * step_s,
-        amplitude=(
-            float(np.mean([configuration_distance(*change) for change in changes]))
-            if changes
-            else 0.0
-        ),
-        latency_mean_s=float(latencies_s.mean()) if len(latencies_s) else math.nan,
-        latency_p95_s=_percentile(latencies_s, 95),
-        latency_p99_s=_percentile(latencies_s, 99),
-        decision_ms_p50=float(np.percentile(took_ms, 50)),
-        decision_ms_p99=float(np.percentile(took_ms, 99)),
+    figures = summarise(
+        latencies_s=[math.inf if value is None else value for value in latency_s],
+        powers_w=[record.measurement.power_w for record in records],
+        observed=observed,
+        requested=requested,
+        step_s=step_s,
+        target_s=target_s,
     )
+    latencies_s = _latencies(predictions, begin_s, begin_s + count * step_s)
+    took_ms = [record.took_s * 1e3 for record in records if record.took_s is not None]
+    row = Row.of(policy, seed, figures, LatencyFigures.of(latencies_s), took_ms)
+    power_w = [
+        row.mean_power_w if record.measurement.power_w is None else record.measurement.power_w
+        for record in records
+    ]
     series = Series(
         arrivals_per_s=_arrivals_by_step(records, step_s),
         expected_per_s=(None, *(_expected(record) for record in records[:-1])),
@@ -121,10 +102,6 @@ def _arrivals_by_step(records: Sequence[StepRecord], step_s: float) -> tuple[flo
 def _latencies(predictions: Predictions, begin_s: float, end_s: float) -> FloatArray:
     within = (predictions.due_s >= begin_s) & (predictions.due_s < end_s)
     return np.asarray((predictions.there_s - predictions.due_s)[within])
-
-
-def _percentile(values: FloatArray, percent: float) -> float:
-    return float(np.percentile(values, percent)) if len(values) else math.nan
 
 
 def _expected(record: StepRecord) -> float | None:

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.forecast_bench import read_rates
 from benchmarks.mdp.setting import QUANTUM_PER_MIN
-from mpc.compiled import compiled
+from forecasting.compiled import compiled
 from mpc.policies.mdp.transitions import counted_transitions, probabilities
 from mpc.values import FloatArray, IntArray
+from runtime.rates import read_rates
 
 TAXI_FILE = "rates/nab_nyc_taxi.csv.gz"
 TRIPS_PER_MIN = 173e6 / (365 * 24 * 60)

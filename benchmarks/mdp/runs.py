@@ -1,10 +1,7 @@
-"""Which controller runs on which pipeline, and all of them over worker processes."""
+"""Which controller runs on which pipeline, as jobs for worker processes."""
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import lru_cache
-from multiprocessing import get_context
 from pathlib import Path
 from time import process_time
 
@@ -85,27 +82,3 @@ def run(job: Job) -> Run:
     controller = make_controller(job.controller, job.setting, arrivals)
     built_cpu_s = process_time() - began_s
     return Run(job, simulate(job.setting, levels, controller), built_cpu_s)
-
-
-def run_all(
-    jobs: Sequence[Job], processes: int, on_done: Callable[[], None] = lambda: None
-) -> list[Run]:
-    """In the order of `jobs`; `on_done` is called as each finishes."""
-    if processes <= 1 or len(jobs) == 1:
-        runs = []
-        for job in jobs:
-            runs.append(run(job))
-            on_done()
-        return runs
-    done: dict[int, Run] = {}
-    # spawn: a fork would inherit the threads of numerical libraries in an unknown state.
-    with ProcessPoolExecutor(min(processes, len(jobs)), mp_context=get_context("spawn")) as pool:
-        futures = {pool.submit(run, job): index for index, job in enumerate(jobs)}
-        try:
-            for future in as_completed(futures):
-                done[futures[future]] = future.result()
-                on_done()
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-    return [done[index] for index in range(len(jobs))]

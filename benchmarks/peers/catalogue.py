@@ -6,6 +6,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -60,19 +61,21 @@ def configured(setting: Setting, file: Path | None, overrides: Sequence[str]) ->
     return load_config(file, [*interval, *overrides])
 
 
+def space_of(name: str) -> ConfigurationSpace:
+    """What a policy may choose from."""
+    if name == "foresight-executors":
+        return replace(SPACE, frequencies_khz=SPACE.frequencies_khz[-1:])
+    return SPACE
+
+
 def make_policy(name: str, setting: Setting, config: Config, seed: int) -> Policy:
     check_policies([name])
     if name not in OWN:
         generator = np.random.default_rng([seed, 1])
         return build_policy(config, name, SPACE, setting.target_s, setting.step_s, generator)
-    space = SPACE
-    if name == "foresight-executors":
-        space = ConfigurationSpace(
-            SPACE.min_executors, SPACE.max_executors, SPACE.frequencies_khz[-1:]
-        )
     return foresight_policy(
         config,
-        space,
+        space_of(name),
         setting.target_s,
         setting.step_s,
         cluster_power(),

@@ -1,43 +1,33 @@
-"""The Spark-like cluster that the peers are compared on, and the load it is given.
-
-The traits are those of a real cluster as measured on Spark 4.3; what cannot be measured without one
-is named with its reason. Only ratios between policies are meant to carry over to another cluster.
-"""
+"""The Spark-like cluster that the peers are compared on, and the load it is given."""
 
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.forecast_bench import read_rates
-from benchmarks.workloads.rates import averaged_to
 from energy.power import CalibratedPower, prior_power
-from mpc.simulation.micro_batch import MicroBatchPlant, MicroBatchTraits
+from mpc.simulation.micro_batch import MicroBatchPlant
+from mpc.simulation.spark_cluster import (
+    FULL_POWER_W,
+    IDLE_SHARE,
+    PEAK_LOAD,
+    STARTUP_S,
+    TRIGGER_INTERVAL_S,
+    SparkCluster,
+)
 from mpc.values import ConfigurationSpace, FloatArray
+from runtime.rates import averaged_to, read_rates
 
 SPACE = ConfigurationSpace(1, 20, tuple(range(1_200_000, 2_000_001, 100_000)))
 """Nine frequencies, those of the MPC paper's machine (De Matteis and Mencagli 2016, section 5)."""
-OVERHEAD_S = 0.3
-"""A near-empty micro-batch takes 0.24 s with a shuffle and 0.36 to 0.47 s with state."""
-STARTUP_S = 8.0
-"""Registration takes 3 to 9 s, and the first batch 2 to 5 s more with a cold Python worker."""
-TRIGGER_INTERVAL_S = 2.0
-"""Longer than a batch at most loads, so that the ratio of spark-ratio means something."""
 ROW_CYCLES = 2e6
 """1 ms a row at 2 GHz: 20 executors serve 20,000 rows/s."""
 TARGET_S = 5.0
 """Every peer's own set-point keeps it: a utilisation of 0.88, the upper end of hpa's tolerance,
 gives batches of 2.5 s and a latency of 3.75 s. So peers are judged by how they follow the load."""
-FULL_POWER_W = 200.0
-"""Two sockets of ten cores with an executor each; only a scale."""
-IDLE_SHARE = 0.3
-"""With it the cluster draws 47 % of its full power when all executors are idle at the highest
-frequency: about half, which is what servers drew (Barroso and Hoelzle, "The case for
-energy-proportional computing", 2007)."""
 STEP_S = 5.0
 MAX_STEPS = 4320
 """Six hours of steps: a longer file is averaged down to so many, that is played faster."""
-PEAK_LOAD = 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,21 +46,14 @@ class Setting:
 
     def plant(self, rates_per_s: FloatArray, seed: int) -> MicroBatchPlant:
         """Every policy finds all executors at full speed, and the same noise by seed."""
-        traits = MicroBatchTraits(
-            overhead_s=OVERHEAD_S,
-            row_cycles=ROW_CYCLES,
+        cluster = SparkCluster(
+            ROW_CYCLES,
             trigger_interval_s=self.trigger_interval_s,
             startup_s=self.startup_s,
-        )
-        return MicroBatchPlant(
-            rates_per_s,
-            traits,
-            cluster_power(),
-            SPACE.largest,
-            np.random.default_rng(seed),
-            step_s=self.step_s,
             idle_share=self.idle_share,
         )
+        generator = np.random.default_rng(seed)
+        return cluster.plant(rates_per_s, cluster_power(), SPACE, generator, self.step_s)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ same comparison gives the same bytes."""
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.published import compare
+from benchmarks.mpc_paper.published import compare
 from benchmarks.report.findings import (
     curve_distance,
     curve_verdict,

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from benchmarks.published import Figure
+from benchmarks.mpc_paper.published import Figure
 from benchmarks.report.colours import family_colour
 from benchmarks.report.findings import OWN, Rivalry
 from benchmarks.report.statistics import Estimate, PolicyRuns

@@ -2,16 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
 from benchmarks.thesis.workload import BATCH_S, FREQUENCY_KHZ, Workload
 from energy.power import prior_power
-from mpc.loop import control
 from mpc.ports import Policy
 from mpc.simulation.micro_batch import MicroBatchTraits
 from mpc.simulation.queued_batches import QueuedBatchPlant
+from mpc.simulation.run import simulate
+from mpc.simulation.summary import changes_in
 from mpc.values import Configuration, ConfigurationSpace, FloatArray
 
 SPACE = ConfigurationSpace(4, 24, (FREQUENCY_KHZ,))
@@ -86,14 +86,13 @@ def run(
         step_s=BATCH_S,
         row_costs=workload.row_costs[:batches],
     )
-    steps = list(control(policy, plant, plant, plant))
+    steps = simulate(policy, plant, SPACE).steps
     latencies_s = np.array([batch.latency_sum_s / batch.rows.rows for batch in plant.finished])
     used = np.array([record.configuration.executors for record in plant.records], dtype=np.float64)
-    requested = [step.applied.requested.executors for step in steps]
     return Outcome(
         latency_s=Spread.of(latencies_s),
         executors=Spread.of(used),
         over_target=float(np.mean(latencies_s > target_s)),
-        changes=float(sum(old != new for old, new in pairwise(requested))),
+        changes=float(changes_in([step.applied.requested for step in steps]).reconfigurations),
         unfinished=float(len(steps) - len(plant.finished)),
     )

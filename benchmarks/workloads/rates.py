@@ -7,14 +7,11 @@ the same statistics are generated.
 from pathlib import Path
 
 import numpy as np
-from pyarrow import parquet
 
 from mpc.simulation.series import RateSeries
 from mpc.values import FloatArray
 
 PAPER_STEPS = 180
-MARKET_OPEN_MS = int(9.5 * 3_600_000)
-MARKET_CLOSE_MS = 16 * 3_600_000
 
 
 def read_random_walk(path: Path) -> RateSeries:
@@ -50,22 +47,6 @@ def step_change() -> RateSeries:
     return RateSeries(rates, bin_s=1.0)
 
 
-def read_equity_ticks(path: Path, acceleration: float = 100.0) -> RateSeries:
-    """Quotes and trades of a regular session, counted per market second, played faster.
-
-    The paper accelerates its trading day 100 times, too (section 5.1), which makes 6.5 hours
-    234 s. Bins of one market second are 10 ms then, so bursts within a control step survive.
-    """
-    time_ms = parquet.read_table(path, columns=["ts_ms"]).column("ts_ms").to_numpy()
-    seconds = (MARKET_CLOSE_MS - MARKET_OPEN_MS) // 1000
-    counts = np.bincount(
-        (time_ms[(time_ms >= MARKET_OPEN_MS) & (time_ms < MARKET_CLOSE_MS)] - MARKET_OPEN_MS)
-        // 1000,
-        minlength=seconds,
-    )
-    return RateSeries(counts.astype(np.float64) * acceleration, bin_s=1.0 / acceleration)
-
-
 def generated_equity_day(random: np.random.Generator) -> RateSeries:
     """A trading day like those of `read_equity_ticks`, for users without the files.
 
@@ -83,18 +64,6 @@ def generated_equity_day(random: np.random.Generator) -> RateSeries:
     sigma = np.sqrt(np.log1p(1.34**2))
     bursts = random.lognormal(-(sigma**2) / 2.0, sigma, size=(seconds, bins))
     return RateSeries((level[:, None] * bursts).ravel(), bin_s=1.0 / bins)
-
-
-def averaged_to(values: FloatArray, most: int) -> FloatArray:
-    """At most `most` values: means over equal stretches. Gaps are bridged by a straight line."""
-    known = np.isfinite(values)
-    if not known.any():
-        raise ValueError("the rate file has no value")
-    places = np.arange(len(values))
-    filled = np.interp(places, places[known], values[known])
-    stretch = -(-len(filled) // most)
-    whole = len(filled) // stretch * stretch
-    return np.asarray(filled[:whole].reshape(-1, stretch).mean(axis=1))
 
 
 def series_from_steps(rates_per_step: FloatArray, step_s: float) -> RateSeries:

@@ -10,16 +10,16 @@ from energy.cpufreq.originals import (
     restore,
     save_original,
 )
-from energy.cpufreq.policy import LimitOutcome, LimitRequest, Limits, Policy
+from energy.cpufreq.policy import CpuPolicy, LimitOutcome, LimitRequest, Limits
 from energy.cpufreq.throttling import Throttling, throttled_khz
 from energy.cpufreq.userspace import apply_speeds
 
 __all__ = [
+    "CpuPolicy",
     "LimitOutcome",
     "LimitRequest",
     "Limits",
     "Original",
-    "Policy",
     "RestoreOutcome",
     "Throttling",
     "Written",

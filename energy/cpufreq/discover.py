@@ -14,7 +14,7 @@ from energy.cpufreq.attributes import (
     read_khz,
     read_text,
 )
-from energy.cpufreq.policy import Policy
+from energy.cpufreq.policy import CpuPolicy
 from energy.errors import (
     AttributeMissing,
     HostError,
@@ -40,17 +40,17 @@ class Broken:
 class Survey:
     """Every policy of a host, by number: those that can be used and those that cannot."""
 
-    policies: tuple[Policy, ...]
+    policies: tuple[CpuPolicy, ...]
     broken: tuple[Broken, ...]
 
 
-def discover(tree: Tree) -> tuple[Policy, ...]:
+def discover(tree: Tree) -> tuple[CpuPolicy, ...]:
     """Every policy that can be understood, by number; the inactive ones with `active=False`."""
     return survey(tree).policies
 
 
 def survey(tree: Tree) -> Survey:
-    policies: list[Policy] = []
+    policies: list[CpuPolicy] = []
     broken: list[Broken] = []
     try:
         names = [name for name in tree.names(CPUFREQ) if _NAME.fullmatch(name)]
@@ -66,7 +66,7 @@ def survey(tree: Tree) -> Survey:
     return Survey(tuple(policies), tuple(broken))
 
 
-def read_policy(tree: Tree, name: str) -> Policy:
+def read_policy(tree: Tree, name: str) -> CpuPolicy:
     """One policy as it is now; `PolicyInactive` while all of its CPUs are offline."""
     if not _read_cpus(tree, name, "affected_cpus"):
         raise PolicyInactive(name)
@@ -77,7 +77,7 @@ def read_policy(tree: Tree, name: str) -> Policy:
     if not 0 < hardware_min_khz <= hardware_max_khz:
         path = policy_path(name, "cpuinfo_max_freq")
         raise ValueGarbled(path, f"{hardware_min_khz}..{hardware_max_khz}")
-    return Policy(
+    return CpuPolicy(
         name=name,
         cpus=cpus,
         domain_cpus=_domain(tree, name, cpus),
@@ -92,15 +92,15 @@ def read_policy(tree: Tree, name: str) -> Policy:
     )
 
 
-def present(tree: Tree, policy: Policy) -> Policy:
+def present(tree: Tree, policy: CpuPolicy) -> CpuPolicy:
     """The policy itself, read anew where it was inactive when it was discovered."""
     return policy if policy.active else read_policy(tree, policy.name)
 
 
-def _inactive(name: str) -> Policy:
+def _inactive(name: str) -> CpuPolicy:
     # The kernel names a policy after one of its CPUs; every file of it answers EBUSY.
     cpus = (_number(name),)
-    return Policy(
+    return CpuPolicy(
         name=name,
         cpus=cpus,
         domain_cpus=cpus,

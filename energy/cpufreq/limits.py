@@ -10,8 +10,15 @@ from dataclasses import dataclass
 
 from energy.cpufreq.attributes import read_khz
 from energy.cpufreq.discover import present
-from energy.cpufreq.policy import Attribute, LimitOutcome, LimitRequest, Limits, Policy
-from energy.cpufreq.resolve import expected_max_khz, expected_min_khz
+from energy.cpufreq.policy import (
+    Attribute,
+    CpuPolicy,
+    LimitOutcome,
+    LimitRequest,
+    Limits,
+    expected_max_khz,
+    expected_min_khz,
+)
 from energy.cpufreq.throttling import Throttling
 from energy.cpufreq.transaction import Step, Transaction
 from energy.errors import FrequencyDenied, HostError, ModeUnsupported, PolicyUnknown
@@ -25,7 +32,7 @@ PAUSES_S = (0.0, 0.001, 0.002, 0.004, 0.008, 0.016, 0.032)
 Wait = Callable[[float], None]
 
 
-def read_limits(tree: Tree, policy: Policy) -> Limits:
+def read_limits(tree: Tree, policy: CpuPolicy) -> Limits:
     """The limits in force, throttling included."""
     return Limits(
         min_khz=read_khz(tree, policy.name, "scaling_min_freq"),
@@ -34,7 +41,7 @@ def read_limits(tree: Tree, policy: Policy) -> Limits:
 
 
 def check_request(
-    policy: Policy,
+    policy: CpuPolicy,
     request: LimitRequest,
     limits: Limits,
     floor_khz: int | None,
@@ -61,7 +68,7 @@ def check_request(
 
 def apply_limits(
     tree: Tree,
-    policies: Mapping[str, Policy],
+    policies: Mapping[str, CpuPolicy],
     requests: Sequence[LimitRequest],
     floor_khz: int | None = None,
     may_move_minimum: bool = False,
@@ -105,7 +112,7 @@ def apply_limits(
 class _Change:
     """One request with what is needed to carry it out and to undo it."""
 
-    policy: Policy
+    policy: CpuPolicy
     request: LimitRequest
     before: Limits
     undo: Limits
@@ -142,7 +149,7 @@ class _Change:
 
 def _plan(
     tree: Tree,
-    policies: Mapping[str, Policy],
+    policies: Mapping[str, CpuPolicy],
     request: LimitRequest,
     previous: LimitRequest | None,
     throttling: Throttling,
@@ -158,7 +165,7 @@ def _plan(
     return _Change(policy, request, before, undo, _target(policy, request, before))
 
 
-def _target(policy: Policy, request: LimitRequest, before: Limits) -> Limits:
+def _target(policy: CpuPolicy, request: LimitRequest, before: Limits) -> Limits:
     """Entries of the table where there is one.
 
     The kernel would find them itself, but lifts a cap between two entries to the upper one once
@@ -170,7 +177,7 @@ def _target(policy: Policy, request: LimitRequest, before: Limits) -> Limits:
 
 
 def _undo_max(
-    policy: Policy, before: Limits, previous: LimitRequest | None, throttling: Throttling
+    policy: CpuPolicy, before: Limits, previous: LimitRequest | None, throttling: Throttling
 ) -> int:
     if previous is not None:
         expected_khz = expected_max_khz(policy, previous.max_khz)
@@ -182,7 +189,7 @@ def _undo_max(
     return before.max_khz
 
 
-def _undo_min(policy: Policy, before: Limits, previous: LimitRequest | None) -> int:
+def _undo_min(policy: CpuPolicy, before: Limits, previous: LimitRequest | None) -> int:
     if previous is not None and previous.min_khz is not None:
         expected_khz = expected_min_khz(policy, previous.min_khz, policy.highest_khz)
         if before.min_khz == min(expected_khz, before.max_khz):
@@ -208,6 +215,6 @@ def _read_back(
     return after
 
 
-def _check_range(policy: Policy, khz: int, lowest_khz: int, highest_khz: int) -> None:
+def _check_range(policy: CpuPolicy, khz: int, lowest_khz: int, highest_khz: int) -> None:
     if not lowest_khz <= khz <= highest_khz:
         raise FrequencyDenied(policy.name, khz, f"{lowest_khz}..{highest_khz}")

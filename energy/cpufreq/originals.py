@@ -14,9 +14,14 @@ from functools import partial
 from energy.cpufreq.attributes import parse_number, policy_path, read_text, write_text
 from energy.cpufreq.discover import present, read_policy
 from energy.cpufreq.limits import PAUSES_S, Wait, read_limits
-from energy.cpufreq.ownership import explains_max, explains_min, explains_speed
-from energy.cpufreq.policy import Attribute, Limits, Policy
-from energy.cpufreq.resolve import expected_max_khz
+from energy.cpufreq.policy import (
+    Attribute,
+    CpuPolicy,
+    Limits,
+    expected_max_khz,
+    expected_min_khz,
+    expected_speed_khz,
+)
 from energy.cpufreq.throttling import Throttling, lies_in
 from energy.errors import AttributeFault, HostError, ValueIgnored
 from energy.tree import Tree
@@ -68,7 +73,7 @@ class RestoreOutcome:
     """Somebody else has changed these."""
 
 
-def save_original(tree: Tree, policy: Policy, with_governor: bool = False) -> Original:
+def save_original(tree: Tree, policy: CpuPolicy, with_governor: bool = False) -> Original:
     """Read what has to be put back later; call it before the first write."""
     now = read_policy(tree, policy.name)  # a boost switch may have moved its range
     # Evidence from both sides of the read: a throttle may end or begin meanwhile.
@@ -89,7 +94,7 @@ def save_original(tree: Tree, policy: Policy, with_governor: bool = False) -> Or
 
 def is_ours(
     tree: Tree,
-    policy: Policy,
+    policy: CpuPolicy,
     original: Original,
     written: Written,
     throttling: Throttling | None = None,
@@ -108,7 +113,7 @@ def is_ours(
 
 def restore(
     tree: Tree,
-    policy: Policy,
+    policy: CpuPolicy,
     original: Original,
     written: Written,
     wait: Wait = time.sleep,
@@ -121,17 +126,17 @@ def restore(
     return _Restoring(tree, _facts(tree, policy), original, written, wait).run()
 
 
-def read_speed(tree: Tree, policy: Policy) -> int | None:
+def read_speed(tree: Tree, policy: CpuPolicy) -> int | None:
     """The speed of the userspace governor; None under any other."""
     return parse_number(read_text(tree, policy.name, "scaling_setspeed"))
 
 
-def _check_same(policy: Policy, original: Original) -> None:
+def _check_same(policy: CpuPolicy, original: Original) -> None:
     if policy.name != original.policy:
         raise ValueError(f"the original is of {original.policy}, not of {policy.name}")
 
 
-def _facts(tree: Tree, policy: Policy) -> Policy:
+def _facts(tree: Tree, policy: CpuPolicy) -> CpuPolicy:
     """The policy as it is now; as it was discovered where some file cannot be read any more."""
     try:
         return read_policy(tree, policy.name)
@@ -142,7 +147,7 @@ def _facts(tree: Tree, policy: Policy) -> Policy:
 
 
 def _explained(
-    tree: Tree, policy: Policy, written: Written, throttling: Throttling
+    tree: Tree, policy: CpuPolicy, written: Written, throttling: Throttling
 ) -> dict[Attribute, bool]:
     limits = read_limits(tree, policy)
     ours = _explained_limits(policy, limits, written, throttling)
@@ -150,18 +155,18 @@ def _explained(
         ours["scaling_governor"] = read_text(tree, policy.name, "scaling_governor") == USERSPACE
     if written.speed_khz:
         speed_khz = read_speed(tree, policy)
-        ours["scaling_setspeed"] = explains_speed(policy, limits, speed_khz, written.speed_khz)
+        ours["scaling_setspeed"] = _explains_speed(policy, limits, speed_khz, written.speed_khz)
     return ours
 
 
 def _explained_limits(
-    policy: Policy, limits: Limits, written: Written, throttling: Throttling
+    policy: CpuPolicy, limits: Limits, written: Written, throttling: Throttling
 ) -> dict[Attribute, bool]:
     ours: dict[Attribute, bool] = {}
     if written.max_khz:
-        ours["scaling_max_freq"] = explains_max(policy, limits, written.max_khz, throttling)
+        ours["scaling_max_freq"] = _explains_max(policy, limits, written.max_khz, throttling)
     if written.min_khz:
-        ours["scaling_min_freq"] = explains_min(policy, limits, written.min_khz)
+        ours["scaling_min_freq"] = _explains_min(policy, limits, written.min_khz)
     return ours
 
 
@@ -169,7 +174,7 @@ class _Restoring:
     """One attempt at one policy: limits first, so that they do not bound the speed put back."""
 
     def __init__(
-        self, tree: Tree, policy: Policy, original: Original, written: Written, wait: Wait
+        self, tree: Tree, policy: CpuPolicy, original: Original, written: Written, wait: Wait
     ) -> None:
         self._tree = tree
         self._policy = policy
@@ -249,7 +254,7 @@ class _Restoring:
     def _is_stuck(self, attribute: Attribute, limits: Limits) -> bool:
         policy = self._policy
         if attribute == "scaling_min_freq":
-            return explains_min(policy, limits, self._written.min_khz) and not explains_min(
+            return _explains_min(policy, limits, self._written.min_khz) and not _explains_min(
                 policy, limits, (self._original.min_khz,)
             )
         return (
@@ -276,13 +281,47 @@ class _Restoring:
         original_khz = self._original.setspeed_khz
         current_khz = read_speed(self._tree, policy)
         limits = read_limits(self._tree, policy)
-        if original_khz is None or not explains_speed(
+        if original_khz is None or not _explains_speed(
             policy, limits, current_khz, (*self._written.speed_khz, original_khz)
         ):
             self._left_alone.append("scaling_setspeed")
             return
         write_text(self._tree, policy.name, "scaling_setspeed", str(original_khz))
         # The kernel drops the errors of the driver, so only reading tells.
-        if not explains_speed(policy, limits, read_speed(self._tree, policy), (original_khz,)):
+        if not _explains_speed(policy, limits, read_speed(self._tree, policy), (original_khz,)):
             raise ValueIgnored(policy_path(policy.name, "scaling_setspeed"))
         self._restored.append("scaling_setspeed")
+
+
+# The kernel shows only what is in force, never who asked for it, so a value is explained by what it
+# would make of a written one: by itself, under a throttle, or bounded by the other limit.
+
+
+def _explains_max(
+    policy: CpuPolicy,
+    limits: Limits,
+    written_khz: Sequence[int],
+    throttling: Throttling,
+) -> bool:
+    expected_khz = [expected_max_khz(policy, khz) for khz in written_khz]
+    if limits.max_khz in expected_khz:
+        return True
+    return limits.max_khz < max(expected_khz, default=0) and throttling.holds(
+        policy, limits.max_khz
+    )
+
+
+def _explains_min(policy: CpuPolicy, limits: Limits, written_khz: Sequence[int]) -> bool:
+    # A lower limit above the upper one reads as the upper one, whoever lowered that.
+    return any(
+        expected_min_khz(policy, khz, limits.max_khz) == limits.min_khz for khz in written_khz
+    )
+
+
+def _explains_speed(
+    policy: CpuPolicy, limits: Limits, speed_khz: int | None, written_khz: Sequence[int]
+) -> bool:
+    return speed_khz is not None and any(
+        expected_speed_khz(policy, khz, limits.min_khz, limits.max_khz) == speed_khz
+        for khz in written_khz
+    )

@@ -6,8 +6,7 @@ a throttle from another writer. A throttle that leaves no trace here cannot be t
 
 from energy.cpufreq.attributes import parse_number, policy_path
 from energy.cpufreq.discover import INTEL_DRIVERS
-from energy.cpufreq.policy import Policy
-from energy.cpufreq.resolve import expected_max_khz
+from energy.cpufreq.policy import CpuPolicy, expected_max_khz
 from energy.tree import CPU, THERMAL, Tree
 
 _STEP_PERCENT = 20
@@ -24,15 +23,15 @@ class Throttling:
         self._tree = tree
         self._cooling: tuple[tuple[str, int], ...] | None = None
 
-    def holds(self, policy: Policy, khz: int) -> bool:
+    def holds(self, policy: CpuPolicy, khz: int) -> bool:
         """Whether an upper limit that reads `khz` can be a throttle's."""
         return khz < policy.highest_khz and lies_in(policy, khz, self.ranges_khz(policy))
 
-    def is_unlimited(self, policy: Policy, khz: int) -> bool:
+    def is_unlimited(self, policy: CpuPolicy, khz: int) -> bool:
         """Whether an upper limit that reads `khz` is nobody's wish: the highest, or a throttle."""
         return khz >= policy.highest_khz or self.holds(policy, khz)
 
-    def ranges_khz(self, policy: Policy) -> Ranges:
+    def ranges_khz(self, policy: CpuPolicy) -> Ranges:
         """Where throttling may hold the policy, one range for each piece of evidence."""
         ranges = [
             (khz, khz)
@@ -50,10 +49,10 @@ class Throttling:
                 ranges.extend(_entry(policy, state))
         return tuple(ranges)
 
-    def _bios_limit(self, policy: Policy) -> int | None:
+    def _bios_limit(self, policy: CpuPolicy) -> int | None:
         return _number(self._tree, policy_path(policy.name, "bios_limit"))
 
-    def _base(self, policy: Policy) -> int | None:
+    def _base(self, policy: CpuPolicy) -> int | None:
         if policy.driver not in INTEL_DRIVERS:
             return None
         if _number(self._tree, f"{CPU}/intel_pstate/no_turbo") != 1:
@@ -61,7 +60,7 @@ class Throttling:
         return _number(self._tree, policy_path(policy.name, "base_frequency"))
 
 
-def lies_in(policy: Policy, khz: int, ranges_khz: Ranges) -> bool:
+def lies_in(policy: CpuPolicy, khz: int, ranges_khz: Ranges) -> bool:
     """Whether one of the ranges, as the policy's table shows it, holds `khz`."""
     return any(
         expected_max_khz(policy, low_khz) <= khz <= expected_max_khz(policy, high_khz)
@@ -69,13 +68,13 @@ def lies_in(policy: Policy, khz: int, ranges_khz: Ranges) -> bool:
     )
 
 
-def throttled_khz(tree: Tree, policy: Policy) -> int | None:
+def throttled_khz(tree: Tree, policy: CpuPolicy) -> int | None:
     """The lowest frequency throttling may hold the policy at now; None without any evidence."""
     lows_khz = [low_khz for low_khz, _ in Throttling(tree).ranges_khz(policy)]
     return min(lows_khz, default=None)
 
 
-def _step(policy: Policy, state: int) -> tuple[int, int]:
+def _step(policy: CpuPolicy, state: int) -> tuple[int, int]:
     """Between this step and the one before: not every platform takes exactly a fifth."""
     step = min(state, _DEEPEST_STEP)
     high_khz = policy.hardware_max_khz * (100 - _STEP_PERCENT * (step - 1)) // 100
@@ -84,7 +83,7 @@ def _step(policy: Policy, state: int) -> tuple[int, int]:
     return policy.hardware_max_khz * (100 - _STEP_PERCENT * step) // 100, high_khz
 
 
-def _entry(policy: Policy, state: int) -> Ranges:
+def _entry(policy: CpuPolicy, state: int) -> Ranges:
     """A cooling device of one policy walks down its table, where it has one."""
     if policy.table_khz is None or state >= len(policy.table_khz):
         return ()

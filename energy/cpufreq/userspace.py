@@ -11,16 +11,27 @@ from energy.cpufreq.attributes import read_khz, read_text
 from energy.cpufreq.discover import present
 from energy.cpufreq.limits import check_request, read_limits
 from energy.cpufreq.originals import USERSPACE, read_speed
-from energy.cpufreq.policy import LimitOutcome, LimitRequest, Limits, Policy
-from energy.cpufreq.resolve import expected_max_khz
+from energy.cpufreq.policy import CpuPolicy, LimitOutcome, LimitRequest, Limits, expected_max_khz
 from energy.cpufreq.transaction import Step, Transaction
 from energy.errors import HostError, ModeUnsupported, PolicyUnknown
 from energy.tree import Tree
 
 
+def check_speed_request(
+    policy: CpuPolicy, request: LimitRequest, limits: Limits, floor_khz: int | None
+) -> None:
+    """Raise unless the speed can be set; the lower limit is never moved."""
+    if USERSPACE not in policy.governors:
+        raise ModeUnsupported(
+            f"{policy.name}: {policy.driver} has no userspace governor, "
+            f"only {', '.join(policy.governors)}"
+        )
+    check_request(policy, request, limits, floor_khz, may_move_minimum=False)
+
+
 def apply_speeds(
     tree: Tree,
-    policies: Mapping[str, Policy],
+    policies: Mapping[str, CpuPolicy],
     requests: Sequence[LimitRequest],
     floor_khz: int | None = None,
 ) -> tuple[LimitOutcome, ...]:
@@ -39,7 +50,7 @@ def apply_speeds(
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    policy: Policy
+    policy: CpuPolicy
     request: LimitRequest
     limits: Limits
     governor: str
@@ -58,18 +69,13 @@ class _Change:
 
 
 def _plan(
-    tree: Tree, policies: Mapping[str, Policy], request: LimitRequest, floor_khz: int | None
+    tree: Tree, policies: Mapping[str, CpuPolicy], request: LimitRequest, floor_khz: int | None
 ) -> _Change:
     if request.policy not in policies:
         raise PolicyUnknown(request.policy)
     policy = present(tree, policies[request.policy])
-    if USERSPACE not in policy.governors:
-        raise ModeUnsupported(
-            f"{policy.name}: {policy.driver} has no userspace governor, "
-            f"only {', '.join(policy.governors)}"
-        )
     limits = read_limits(tree, policy)
-    check_request(policy, request, limits, floor_khz, may_move_minimum=False)
+    check_speed_request(policy, request, limits, floor_khz)
     governor = read_text(tree, policy.name, "scaling_governor")
     speed = read_text(tree, policy.name, "scaling_setspeed")
     return _Change(policy, request, limits, governor, speed)

@@ -5,7 +5,7 @@ from importlib import import_module
 from typing import Literal
 
 from energy.errors import MeterUnavailable
-from energy.meters.contract import Meter, Source
+from energy.meters.contract import Meter, PowerSource
 from energy.meters.powercap import PowercapMeter
 from energy.meters.pyrapl import PyraplMeter
 from energy.tree import Tree
@@ -28,7 +28,7 @@ def choose_meter(
     name: MeterChoice,
     tree: Tree,
     full_power_w: float = FULL_POWER_W,
-    source: Source = "measured",
+    source: PowerSource = "measured",
 ) -> Meter | None:
     """The meter of that name; raises `MeterUnavailable` with every reason. None for "none"."""
     return weigh_meters(name, tree, full_power_w, source).meter
@@ -38,7 +38,7 @@ def weigh_meters(
     name: MeterChoice,
     tree: Tree,
     full_power_w: float = FULL_POWER_W,
-    source: Source = "measured",
+    source: PowerSource = "measured",
 ) -> Choice:
     """`source` is what counters of this tree are: "emulated" for an emulated host.
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 MeterName = Literal["powercap", "pyrapl", "modelled"]
-Source = Literal["measured", "modelled", "emulated"]
+PowerSource = Literal["measured", "modelled", "emulated"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Reading:
     total_uj: int | None
     """The host: all packages (with their dram), psys never added to them; None if any of the
     zones that make the total is unreadable."""
-    source: Source
+    source: PowerSource
     rejected_jumps: int
     """Implausible differences that were not counted, since the meter was made."""
 
@@ -37,7 +37,7 @@ class Meter(Protocol):
     """Made with a tree or a model; raises `MeterUnavailable` on making when there is nothing."""
 
     name: MeterName
-    source: Source
+    source: PowerSource
 
     def poll(self, now_s: float) -> Reading:
         """Read the counters and add what they gained; called about once a second."""

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import psutil
 
 from energy.errors import MeterUnavailable
-from energy.meters.contract import MeterName, Reading, Source, Zone
+from energy.meters.contract import MeterName, PowerSource, Reading, Zone
 from energy.power import PowerModel, prior_power
 from energy.tree import CPUFREQ, Tree
 
@@ -27,7 +27,7 @@ class ModelledMeter:
     ) -> None:
         """`busy_cores` gives the mean since it was last called; both may raise `OSError`."""
         self.name: MeterName = "modelled"
-        self.source: Source = "modelled"
+        self.source: PowerSource = "modelled"
         self._power = power
         self._busy_cores = busy_cores
         self._frequency_khz = frequency_khz

@@ -1,7 +1,7 @@
 """The meter of the kernel's own counters: /sys/class/powercap, real or emulated."""
 
 from energy.errors import MeterUnavailable
-from energy.meters.contract import MeterName, Reading, Source
+from energy.meters.contract import MeterName, PowerSource, Reading
 from energy.meters.counter import HIGHEST_POWER_W
 from energy.meters.totals import ZoneTotals
 from energy.meters.zones import RaplZone, rapl_zones, read_count
@@ -17,10 +17,10 @@ class PowercapMeter:
     def __init__(
         self,
         tree: Tree,
-        source: Source = "measured",
+        source: PowerSource = "measured",
         highest_power_w: float = HIGHEST_POWER_W,
     ) -> None:
-        self.source: Source = source
+        self.source: PowerSource = source
         zones = rapl_zones(tree)
         if not zones:
             raise MeterUnavailable(

@@ -19,7 +19,7 @@ from types import ModuleType
 from typing import Any
 
 from energy.errors import MeterUnavailable
-from energy.meters.contract import MeterName, Reading, Source
+from energy.meters.contract import MeterName, PowerSource, Reading
 from energy.meters.counter import HIGHEST_POWER_W
 from energy.meters.totals import ZoneTotals
 from energy.meters.zones import RaplZone, UnreadableCount, fault_words, rapl_zones
@@ -36,7 +36,7 @@ class PyraplMeter:
     def __init__(
         self,
         tree: Tree,
-        source: Source = "measured",
+        source: PowerSource = "measured",
         highest_power_w: float = HIGHEST_POWER_W,
     ) -> None:
         if not isinstance(tree, FolderTree):
@@ -44,7 +44,7 @@ class PyraplMeter:
         zones = [zone for zone in rapl_zones(tree) if zone.kind in {"package", "dram"}]
         if not zones:
             raise MeterUnavailable("pyRAPL reads packages and dram, and this host counts neither")
-        self.source: Source = source
+        self.source: PowerSource = source
         self._pyrapl = _load_pyrapl()
         self._root = str(tree.root).rstrip("/")
         self._totals = ZoneTotals(zones, self._read_uj, source, highest_power_w)

@@ -6,7 +6,7 @@ rejected jumps, zones that cannot be read and the sum are here.
 
 from collections.abc import Callable, Sequence
 
-from energy.meters.contract import Reading, Source, Zone
+from energy.meters.contract import PowerSource, Reading, Zone
 from energy.meters.counter import HIGHEST_POWER_W, WrappingCounter
 from energy.meters.zones import RaplZone, UnreadableCount
 
@@ -19,7 +19,7 @@ class ZoneTotals:
         self,
         zones: Sequence[RaplZone],
         read_uj: ReadCount,
-        source: Source,
+        source: PowerSource,
         highest_power_w: float = HIGHEST_POWER_W,
     ) -> None:
         self._counters = [(zone, WrappingCounter(zone.range_uj, highest_power_w)) for zone in zones]

@@ -14,10 +14,10 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 import foresight
-from benchmarks.hft.pipeline import PipelineOptions, build_query
-from benchmarks.hft.placement import Placement
-from benchmarks.hft.replay import Replay
-from benchmarks.hft.source import QuotesDataSource
+from benchmarks.hft.pipeline.placement import Placement
+from benchmarks.hft.pipeline.query import PipelineOptions, build_query
+from benchmarks.hft.stream.replay import Replay
+from benchmarks.hft.stream.source import QuotesDataSource
 
 PARTITIONS = 4
 """As many tasks as executors can ever use."""

@@ -8,7 +8,7 @@ multiplier per joule (Lagrange), one table each.
 
 import numpy as np
 
-from mpc.compiled import compiled
+from forecasting.compiled import compiled
 from mpc.horizon.core import Core
 from mpc.horizon.envelope import Scratch, Window, scratch_for, window_transform
 from mpc.horizon.relaxation import Relaxation

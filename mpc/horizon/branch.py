@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mpc.compiled import compiled
+from forecasting.compiled import compiled
 from mpc.horizon.core import ROUNDING, Block, Core, price_block
 from mpc.horizon.dominance import Memory, empty_memory, seen_better
 from mpc.horizon.relaxation import Relaxation, cell_of

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mpc.compiled import compiled
+from forecasting.compiled import compiled
 from mpc.horizon.core import ROUNDING
 from mpc.values import FloatArray, IntArray
 

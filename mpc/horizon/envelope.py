@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mpc.compiled import compiled
+from forecasting.compiled import compiled
 from mpc.values import FloatArray, IntArray
 
 SHORT = 24

@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from mpc.compiled import compiled
+from forecasting.compiled import compiled
 from mpc.values import FloatArray
 
 QosMode = Literal["exponential", "normalised"]

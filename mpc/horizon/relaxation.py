@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mpc.compiled import compiled
+from forecasting.compiled import compiled
 from mpc.horizon.core import Block, Core, price_block
 from mpc.horizon.staircase import Stairs
 from mpc.values import FloatArray, IntArray

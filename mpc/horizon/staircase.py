@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mpc.compiled import compiled
+from forecasting.compiled import compiled
 from mpc.horizon.core import Core
 from mpc.values import IntArray
 

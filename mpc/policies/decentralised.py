@@ -15,10 +15,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from mpc.bounds import Bounds
 from mpc.decentralised.decision import LoadBand, change
 from mpc.micro_batch import BatchCostEstimate, refined
-from mpc.policies.routing import rebalanced
-from mpc.values import Configuration, ConfigurationSpace, Decision, Measurement
+from mpc.policies.full_speed import at_full_speed
+from mpc.values import ConfigurationSpace, Decision, Measurement
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +53,10 @@ class DecentralisedPolicy:
         self._batch_cost: BatchCostEstimate | None = None
         self._cost_cycles: float | None = None
 
-    def decide(self, measurement: Measurement) -> Decision:
+    def decide(self, measurement: Measurement, bounds: Bounds) -> Decision:
         self._observe(measurement)
-        executors, reason = self._change(measurement)
-        target = Configuration(executors, self._space.frequencies_khz[-1])
-        return Decision(target, reason, key_owners=rebalanced(measurement, executors))
+        executors, reason = self._change(measurement, bounds)
+        return at_full_speed(measurement, bounds, executors, reason)
 
     def _observe(self, measurement: Measurement) -> None:
         for batch in measurement.batches:
@@ -68,8 +68,8 @@ class DecentralisedPolicy:
         newcomers = max(executors - len(self._ages), 0)
         self._ages = [age + 1 for age in self._ages[:executors]] + [1] * newcomers
 
-    def _change(self, measurement: Measurement) -> tuple[int, str]:
-        before = min(max(len(self._ages), self._space.min_executors), self._space.max_executors)
+    def _change(self, measurement: Measurement, bounds: Bounds) -> tuple[int, str]:
+        before = len(self._ages)
         capacity_per_s = self._capacity_per_s()
         if measurement.arrivals_per_s is None:
             return before, "no arrivals measured"
@@ -86,17 +86,18 @@ class DecentralisedPolicy:
             else 0
             for index, turn in enumerate(asked)
         ]
-        return self._applied(changes, share, sum(asked))
+        return self._applied(changes, share, sum(asked), bounds)
 
-    def _applied(self, changes: list[int], share: float, asked: int) -> tuple[int, str]:
-        """The sum of all decisions within the bounds; who goes takes its age along."""
+    def _applied(
+        self, changes: list[int], share: float, asked: int, bounds: Bounds
+    ) -> tuple[int, str]:
+        """The sum of all decisions; an executor that goes takes its age along."""
         added = sum(wish for wish in changes if wish > 0)
         leaving = [index for index, wish in enumerate(changes) if wish < 0]
-        free_to_go = max(len(self._ages) - self._space.min_executors, 0)
+        free_to_go = max(len(self._ages) - bounds.space.min_executors, 0)
         for index in reversed(leaving[:free_to_go]):
             del self._ages[index]
         executors = len(self._ages) + added
-        executors = min(max(executors, self._space.min_executors), self._space.max_executors)
         reason = (
             f"load {share:.2f} of capacity: of {asked} executors that were asked, "
             f"{sum(wish > 0 for wish in changes)} duplicate and {len(leaving)} go"

@@ -23,8 +23,9 @@ from collections import deque
 from dataclasses import dataclass
 from math import ceil, inf
 
-from mpc.policies.routing import rebalanced
-from mpc.values import Configuration, ConfigurationSpace, Decision, Measurement
+from mpc.bounds import Bounds
+from mpc.policies.full_speed import at_full_speed
+from mpc.values import ConfigurationSpace, Decision, Measurement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +77,7 @@ class Ds2Policy:
         """When, to how many, and whether outside the band; since the first that was not undone."""
         self._first_scale_down_s: float | None = None
 
-    def decide(self, measurement: Measurement) -> Decision:
+    def decide(self, measurement: Measurement, bounds: Bounds) -> Decision:
         now_s = measurement.time_s
         if self._collects_from_s is None:
             self._collects_from_s = now_s + self._parameters.stabilisation_interval_s
@@ -86,11 +87,10 @@ class Ds2Policy:
         if now_s >= self._collects_from_s:
             self._collect(measurement)
             executors, reason = self._evaluated(current, now_s)
-        executors = min(max(executors, self._space.min_executors), self._space.max_executors)
-        if executors != current:
+        decision = at_full_speed(measurement, bounds, executors, reason)
+        if decision.target.executors != current:
             self._start_afresh(now_s)
-        target = Configuration(executors, self._space.frequencies_khz[-1])
-        return Decision(target, reason, key_owners=rebalanced(measurement, executors))
+        return decision
 
     def _follow_lag(self, measurement: Measurement) -> None:
         arrived, completed = measurement.arrivals_per_s, measurement.completions_per_s

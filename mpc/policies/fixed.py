@@ -4,6 +4,7 @@ Source: peak-load over-provisioning, De Matteis and Mencagli 2016, section 5.4. 
 rebalances the keys at every step, and so does this.
 """
 
+from mpc.bounds import Bounds
 from mpc.policies.routing import rebalanced
 from mpc.values import Configuration, Decision, Measurement
 
@@ -12,9 +13,7 @@ class FixedPolicy:
     def __init__(self, configuration: Configuration) -> None:
         self._configuration = configuration
 
-    def decide(self, measurement: Measurement) -> Decision:
-        return Decision(
-            target=self._configuration,
-            reason="fixed configuration",
-            key_owners=rebalanced(measurement, self._configuration.executors),
-        )
+    def decide(self, measurement: Measurement, bounds: Bounds) -> Decision:
+        target = bounds.nearest(self._configuration)
+        owners = rebalanced(measurement, target.executors)
+        return Decision(target, "fixed configuration", key_owners=owners)

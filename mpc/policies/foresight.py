@@ -20,6 +20,8 @@ from scipy.special import expit
 
 from energy.power import PowerModel
 from mpc.batch_rhythm import BatchRhythm
+from mpc.bounds import Bounds
+from mpc.horizon.part import restricted
 from mpc.horizon.problem import Backlog, Constraints, HorizonProblem, QosCurve
 from mpc.horizon.search import solve, warm_up
 from mpc.horizon.trajectory import cost_terms
@@ -139,9 +141,9 @@ class ForesightPolicy:
         self._placed = False
         """The first plan places the application: nobody has settled there yet, so it is free."""
 
-    def decide(self, measurement: Measurement) -> Decision:
+    def decide(self, measurement: Measurement, bounds: Bounds) -> Decision:
         backlog_items = self._learn(measurement)
-        current = measurement.requested
+        current = bounds.nearest(measurement.requested)
         horizon = self._parameters.horizon_steps
         scenarios = self._forecaster.scenarios(horizon, self._scenarios)
         expected = self._forecaster.forecast(horizon)
@@ -150,6 +152,7 @@ class ForesightPolicy:
         scenarios = self._with_surprise(scenarios, measurement.arrivals_per_s)
         scenarios = self._with_gathered(scenarios)
         problem = self._problem(current, scenarios, expected, backlog_items)
+        problem = restricted(problem, bounds.space)
         plan = solve(problem, node_budget=self._parameters.node_budget)
         reason, held = "cheapest plan over the horizon", None
         keeping = self._keeping(problem, plan)

@@ -18,8 +18,9 @@ from collections import deque
 from dataclasses import dataclass
 from math import ceil
 
-from mpc.policies.routing import rebalanced
-from mpc.values import Configuration, ConfigurationSpace, Decision, Measurement
+from mpc.bounds import Bounds
+from mpc.policies.full_speed import at_full_speed
+from mpc.values import ConfigurationSpace, Decision, Measurement
 
 ROUNDING = 1e-9
 """A ratio that is whole but for rounding must not take one pod more."""
@@ -60,7 +61,7 @@ class HpaPolicy:
         self._recommended: deque[tuple[float, int]] = deque()
         self._added: deque[tuple[float, int]] = deque()
 
-    def decide(self, measurement: Measurement) -> Decision:
+    def decide(self, measurement: Measurement, bounds: Bounds) -> Decision:
         self._meter(measurement)
         current = measurement.requested.executors
         executors, reason = current, "within the sync period"
@@ -71,11 +72,10 @@ class HpaPolicy:
         elif now_s - self._synced_s >= self._parameters.sync_period_s - ROUNDING:
             self._synced_s = now_s
             executors, reason = self._synced(measurement, now_s)
-        executors = min(max(executors, self._space.min_executors), self._space.max_executors)
-        if executors > current:
-            self._added.append((now_s, executors - current))
-        target = Configuration(executors, self._space.frequencies_khz[-1])
-        return Decision(target, reason, key_owners=rebalanced(measurement, executors))
+        decision = at_full_speed(measurement, bounds, executors, reason)
+        if decision.target.executors > current:
+            self._added.append((now_s, decision.target.executors - current))
+        return decision
 
     def _meter(self, measurement: Measurement) -> None:
         completed, cost_cycles = measurement.completions_per_s, measurement.cost_cycles

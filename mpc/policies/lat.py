@@ -19,11 +19,12 @@ import numpy as np
 
 from energy.power import PowerModel
 from forecasting.contract import Forecaster
+from mpc.bounds import Bounds
 from mpc.horizon.problem import HorizonProblem, QosCurve
 from mpc.horizon.search import solve, warm_up
 from mpc.policies.routing import rebalanced
 from mpc.queueing import kingman_wait_s, service_time_s, utilisation
-from mpc.values import Configuration, ConfigurationSpace, Decision, Measurement
+from mpc.values import Configuration, ConfigurationSpace, Decision, FloatArray, Measurement
 
 UNSTABLE_LATENCY_S = 1e6
 
@@ -45,7 +46,6 @@ class LatParameters:
 class LatPolicy:
     def __init__(
         self,
-        space: ConfigurationSpace,
         parameters: LatParameters,
         power: PowerModel,
         forecaster: Forecaster,
@@ -53,25 +53,19 @@ class LatPolicy:
         warm_up()
         self._parameters = parameters
         self._forecaster = forecaster
-        if parameters.resource == "executors":  # lat-node never changes the frequency
-            space = replace(space, frequencies_khz=space.frequencies_khz[-1:])
-        self._space = space
-        executors = space.executors.astype(np.float64)[:, None]
-        frequencies_khz = np.asarray(space.frequencies_khz, dtype=np.float64)[None, :]
-        if parameters.resource == "executors":
-            units = executors * np.ones_like(frequencies_khz)
-        else:
-            units = power.power_w(executors, frequencies_khz)
-        self._resource_cost = parameters.resource_weight * units
+        self._power = power
         self._qos = QosCurve(
             weight=parameters.latency_weight, offset_s=0.0, scale_s=parameters.threshold_s
         )
         self._ratios: deque[float] = deque(maxlen=parameters.feedback_memory)
         self._predicted_wait_s: float | None = None
 
-    def decide(self, measurement: Measurement) -> Decision:
+    def decide(self, measurement: Measurement, bounds: Bounds) -> Decision:
         self._learn(measurement)
-        current = measurement.requested
+        space = bounds.space
+        if self._parameters.resource == "executors":  # lat-node never changes the frequency
+            space = replace(space, frequencies_khz=space.frequencies_khz[-1:])
+        current = bounds.nearest(measurement.requested)
         arrivals = self._forecaster.forecast(self._parameters.horizon_steps)
         if (
             arrivals is None
@@ -81,10 +75,10 @@ class LatPolicy:
         ):
             return self._routed(measurement, current, "not measured yet: hold")
         cost_cycles = self._mean_cost_cycles(measurement)
-        rho = utilisation(arrivals, cost_cycles, self._space)
+        rho = utilisation(arrivals, cost_cycles, space)
         rho /= self._parameters.utilisation_headroom
-        service_s = service_time_s(cost_cycles, self._space)
-        pooled_s = service_s / self._space.executors[:, None]
+        service_s = service_time_s(cost_cycles, space)
+        pooled_s = service_s / space.executors[:, None]
         wait_s = kingman_wait_s(rho, pooled_s, measurement.arrival_cv, measurement.cost_cv)
         correction = float(np.mean(self._ratios)) if self._ratios else 1.0
         latency_s = np.where(rho < 1.0, correction * wait_s + service_s, UNSTABLE_LATENCY_S)
@@ -92,22 +86,22 @@ class LatPolicy:
             self._predicted_wait_s = None
             if self._parameters.resource == "power":
                 return self._routed(measurement, current, "no stable configuration: keep")
-            return self._routed(measurement, self._space.largest, "overload: all executors")
+            return self._routed(measurement, space.largest, "overload: all executors")
         plan = solve(
             HorizonProblem(
-                space=self._space,
+                space=space,
                 current=current,
                 latency_s=latency_s,
                 qos=self._qos,
-                resource_cost=self._resource_cost,
+                resource_cost=self._resource_cost(space),
                 executor_switching=self._parameters.switching_weight,
                 frequency_switching=self._parameters.switching_weight,
             )
         )
         target = plan.trajectory[0]
         chosen = (
-            self._space.executor_index(target.executors),
-            self._space.frequency_index(target.frequency_khz),
+            space.executor_index(target.executors),
+            space.frequency_index(target.frequency_khz),
         )
         self._predicted_wait_s = float(wait_s[0][chosen])
         return replace(
@@ -115,6 +109,15 @@ class LatPolicy:
             plan=plan,
             expected_arrivals_per_s=arrivals,
         )
+
+    def _resource_cost(self, space: ConfigurationSpace) -> FloatArray:
+        executors = space.executors.astype(np.float64)[:, None]
+        frequencies_khz = np.asarray(space.frequencies_khz, dtype=np.float64)[None, :]
+        if self._parameters.resource == "executors":
+            units = executors * np.ones_like(frequencies_khz)
+        else:
+            units = self._power.power_w(executors, frequencies_khz)
+        return np.asarray(self._parameters.resource_weight * units)
 
     def _learn(self, measurement: Measurement) -> None:
         """Expr. 8: the ratio of the measured wait to the last prediction corrects the next."""

@@ -20,10 +20,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mpc.bounds import Bounds
 from mpc.policies.adaptive_window import AdaptiveWindow
+from mpc.policies.full_speed import at_full_speed
 from mpc.policies.random_search import search
-from mpc.policies.routing import rebalanced
-from mpc.values import Configuration, ConfigurationSpace, Decision, FloatArray, Measurement
+from mpc.values import ConfigurationSpace, Decision, FloatArray, Measurement
 
 UPPER_RANGE = (0.5, 0.95)
 LOWER_RANGE = (0.1, 0.9)
@@ -127,11 +128,10 @@ class ParameterSearchPolicy:
         self._counter = BreachCounter()
         self.thresholds = BEFORE_THE_FIRST_SEARCH
 
-    def decide(self, measurement: Measurement) -> Decision:
-        space = self._space
+    def decide(self, measurement: Measurement, bounds: Bounds) -> Decision:
         current = measurement.requested.executors
         change, reason = 0, "no load measured"
-        demand = demanded_executors(measurement, space.frequencies_khz[-1])
+        demand = demanded_executors(measurement, self._space.frequencies_khz[-1])
         late = (
             measurement.latency_s is not None
             and measurement.latency_s > self._parameters.target_latency_s
@@ -142,9 +142,7 @@ class ParameterSearchPolicy:
             utilisation = 1.0 if demand is None else demand / max(current, 1)
             change = self._counter.change(self.thresholds, utilisation, late)
             reason = self._words(utilisation, late)
-        executors = min(max(current + change, space.min_executors), space.max_executors)
-        target = Configuration(executors, space.frequencies_khz[-1])
-        return Decision(target, reason, key_owners=rebalanced(measurement, executors))
+        return at_full_speed(measurement, bounds, current + change, reason)
 
     def _watch(self, demand: float, executors: int) -> None:
         self._demands.append(demand)

@@ -5,8 +5,9 @@ authors' code: above 1.1 theta add one, below 0.7 theta remove one. The frequenc
 maximum. Deviation: none known; the paper gives no other detail.
 """
 
-from mpc.policies.routing import rebalanced
-from mpc.values import Configuration, ConfigurationSpace, Decision, Measurement
+from mpc.bounds import Bounds
+from mpc.policies.full_speed import at_full_speed
+from mpc.values import ConfigurationSpace, Decision, Measurement
 
 
 class RuleBasedPolicy:
@@ -21,7 +22,7 @@ class RuleBasedPolicy:
         self._add_above_s = upper * threshold_s
         self._remove_below_s = lower * threshold_s
 
-    def decide(self, measurement: Measurement) -> Decision:
+    def decide(self, measurement: Measurement, bounds: Bounds) -> Decision:
         executors = measurement.requested.executors
         reason = "latency within the band"
         if measurement.latency_s is None:
@@ -32,6 +33,4 @@ class RuleBasedPolicy:
         elif measurement.latency_s < self._remove_below_s:
             executors -= 1
             reason = f"latency below {self._remove_below_s:g} s"
-        executors = min(max(executors, self._space.min_executors), self._space.max_executors)
-        target = Configuration(executors, self._space.frequencies_khz[-1])
-        return Decision(target, reason, key_owners=rebalanced(measurement, executors))
+        return at_full_speed(measurement, bounds, executors, reason)

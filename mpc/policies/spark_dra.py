@@ -18,8 +18,9 @@ maximum.
 from dataclasses import dataclass
 from math import ceil
 
-from mpc.policies.routing import rebalanced
-from mpc.values import Configuration, ConfigurationSpace, Decision, Measurement
+from mpc.bounds import Bounds
+from mpc.policies.full_speed import at_full_speed
+from mpc.values import ConfigurationSpace, Decision, Measurement
 
 MOST_ROUNDS = 30
 """A thousand million executors; beyond, a long batch would only make a huge number."""
@@ -64,11 +65,9 @@ class SparkDraPolicy:
         self._idle_s = 0.0
         """How long there has been no batch."""
 
-    def decide(self, measurement: Measurement) -> Decision:
+    def decide(self, measurement: Measurement, bounds: Bounds) -> Decision:
         executors, reason = self._wanted(measurement)
-        executors = min(max(executors, self._space.min_executors), self._space.max_executors)
-        target = Configuration(executors, self._space.frequencies_khz[-1])
-        return Decision(target, reason, key_owners=rebalanced(measurement, executors))
+        return at_full_speed(measurement, bounds, executors, reason)
 
     def _wanted(self, measurement: Measurement) -> tuple[int, str]:
         current = measurement.requested.executors

@@ -9,8 +9,9 @@ Deviations: batches of Structured Streaming stand for those of DStreams; which e
 actuator's choice, where Spark takes a random one; the frequency stays at its maximum.
 """
 
-from mpc.policies.routing import rebalanced
-from mpc.values import Configuration, ConfigurationSpace, Decision, Measurement
+from mpc.bounds import Bounds
+from mpc.policies.full_speed import at_full_speed
+from mpc.values import ConfigurationSpace, Decision, Measurement
 
 
 class SparkRatioPolicy:
@@ -35,13 +36,11 @@ class SparkRatioPolicy:
         self._durations_s: list[float] = []
         self._decided_s: float | None = None
 
-    def decide(self, measurement: Measurement) -> Decision:
+    def decide(self, measurement: Measurement, bounds: Bounds) -> Decision:
         self._durations_s += [batch.duration_s for batch in measurement.batches]
         change, reason = self._change(measurement.time_s)
         executors = measurement.requested.executors + change
-        executors = min(max(executors, self._space.min_executors), self._space.max_executors)
-        target = Configuration(executors, self._space.frequencies_khz[-1])
-        return Decision(target, reason, key_owners=rebalanced(measurement, executors))
+        return at_full_speed(measurement, bounds, executors, reason)
 
     def _change(self, time_s: float) -> tuple[int, str]:
         if self._decided_s is None:

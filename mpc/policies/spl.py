@@ -10,8 +10,9 @@ and one remembered congestion per level and forgets them on the side where a loa
 stale. The frequency stays at its maximum.
 """
 
-from mpc.policies.routing import rebalanced
-from mpc.values import Configuration, ConfigurationSpace, Decision, Measurement
+from mpc.bounds import Bounds
+from mpc.policies.full_speed import at_full_speed
+from mpc.values import ConfigurationSpace, Decision, Measurement
 
 
 class SplPolicy:
@@ -28,7 +29,7 @@ class SplPolicy:
         self._congested: dict[int, bool] = {}
         self._previous_level: int | None = None
 
-    def decide(self, measurement: Measurement) -> Decision:
+    def decide(self, measurement: Measurement, bounds: Bounds) -> Decision:
         level = measurement.requested.executors
         wanted = level
         reason = "nothing to gain"
@@ -51,9 +52,7 @@ class SplPolicy:
                 wanted = level - 1
                 reason = "not congested, fewer replicas may do"
         self._previous_level = level
-        wanted = min(max(wanted, self._space.min_executors), self._space.max_executors)
-        target = Configuration(wanted, self._space.frequencies_khz[-1])
-        return Decision(target, reason, key_owners=rebalanced(measurement, wanted))
+        return at_full_speed(measurement, bounds, wanted, reason)
 
     def _forget_stale(self, level: int, throughput: float, congested: bool) -> None:
         """A change at an unchanged level is a change of load: the memory on one side is void."""

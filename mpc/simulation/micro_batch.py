@@ -14,7 +14,7 @@ import numpy as np
 
 from energy.power import PowerModel
 from mpc.simulation.executor_pool import ExecutorPool, positive_noise
-from mpc.simulation.operator import StepRecord
+from mpc.simulation.operator import PlantStep
 from mpc.simulation.row_queue import RowQueue, TakenRows
 from mpc.values import Applied, BatchSample, Configuration, Decision, FloatArray, Measurement
 
@@ -151,7 +151,7 @@ class MicroBatchPlant:
         self._now_s = 0.0
         self._energy_j = 0.0
         self._measurement: Measurement | None = None
-        self.records: list[StepRecord] = []
+        self.records: list[PlantStep] = []
         self.finished: list[FinishedBatch] = []
         self.executor_s = 0.0
         """Time that executors were held, starting ones too, summed over them."""
@@ -179,7 +179,7 @@ class MicroBatchPlant:
         measured = self._measured(rows, self.finished[batches_before:])
         self._measurement = measured
         self.records.append(
-            StepRecord(
+            PlantStep(
                 configuration=self.observed,
                 arrivals_per_s=rows / self._step_s,
                 latency_s=measured.latency_s,

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mpc.compiled import compiled
+from forecasting.compiled import compiled
 from mpc.values import FloatArray, IntArray
 
 NONE = -1

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mpc.compiled import compiled
+from forecasting.compiled import compiled
 from mpc.simulation.series import RateSeries
 from mpc.values import FloatArray, IntArray
 

@@ -27,7 +27,7 @@ from runtime.cli import (
     tune,
 )
 from runtime.cli.agent import agent_app
-from runtime.cli.bench import bench_app
+from runtime.cli.extensions import ExtensibleGroup
 from runtime.cli.parameters import Overrides
 from runtime.config import Config, ConfigError, load_config
 
@@ -36,13 +36,13 @@ INTERRUPTED = 130
 
 app = typer.Typer(
     name="foresight",
+    cls=ExtensibleGroup,
     help="Predictive, energy-aware autoscaling for Spark Structured Streaming.",
     add_completion=True,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
 app.add_typer(agent_app, name="agent")
-app.add_typer(bench_app, name="bench")
 for part in (
     submit,
     top,

@@ -4,10 +4,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import typer
-from typer.core import TyperArgument, TyperCommand, TyperOption
+from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
+from runtime.cli.extensions import ExtensibleGroup
 from runtime.cli.main import app
 
+DISTRIBUTION = "foresight-autoscaler"
 _HEAD = """\
 # Commands
 
@@ -34,8 +36,13 @@ class Command:
 
 
 def commands() -> tuple[Command, ...]:
-    """The root first, then every command that does something, groups after single commands."""
+    """The root first, then every command that does something, groups after single commands.
+
+    Those of other distributions are left out: the page is the same wherever it is made.
+    """
     root = typer.main.get_command(app)
+    assert isinstance(root, ExtensibleGroup)
+    root.distribution = DISTRIBUTION
     return tuple(_walk(root, "foresight"))
 
 
@@ -44,11 +51,16 @@ def commands_page() -> str:
 
 
 def _walk(command: object, words: str) -> Iterator[Command]:
-    assert isinstance(command, TyperCommand | typer.core.TyperGroup)
+    assert isinstance(command, TyperCommand | TyperGroup)
     parameters = tuple(
         _parameter(each) for each in command.params if not getattr(each, "hidden", False)
     )
-    inner = command.commands if isinstance(command, typer.core.TyperGroup) else {}
+    inner = {}
+    if isinstance(command, TyperGroup):
+        context = typer.Context(command)
+        inner = {
+            name: command.get_command(context, name) for name in command.list_commands(context)
+        }
     # A group without options of its own is the sum of its commands.
     if parameters or not inner:
         yield Command(words, command.help or "", parameters)

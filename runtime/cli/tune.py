@@ -187,7 +187,7 @@ def _task(
     peak_load: float | None,
     seed: int,
 ) -> "Task":
-    from benchmarks.peers.setting import PEAK_LOAD
+    from mpc.simulation.spark_cluster import PEAK_LOAD
     from runtime.build import live_power
     from runtime.insight.journals import recorded_run
     from runtime.tuning.cluster import fitted_to, sized_for

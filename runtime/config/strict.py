@@ -13,9 +13,8 @@ from typing import Any, NoReturn, TypeVar
 
 import msgspec
 
-from runtime.config.errors import ConfigError
 from runtime.config.options import options, sections
-from runtime.config.toml_text import value_text
+from runtime.config.toml_text import key_text, value_text
 
 OVERRIDE = "--set"
 _OVERRIDE_KEY = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
@@ -29,6 +28,17 @@ Contradiction = tuple[tuple[Key, str], ...]
 Given = dict[Key, tuple[str, object]]
 """What the user wrote: key to (where it was written, value)."""
 Schema = TypeVar("Schema", bound=msgspec.Struct)
+
+
+class ConfigError(Exception):
+    """A file, a key or a value that cannot be used: where it stands and what is allowed."""
+
+    def __init__(self, *parts: str) -> None:
+        super().__init__(": ".join(parts))
+
+    @classmethod
+    def of_value(cls, source: str, key: tuple[str, ...], value: object, must: str) -> "ConfigError":
+        return cls(source, f"{key_text(key)} = {value_text(value)}", must)
 
 
 def read_strictly(

@@ -1,8 +1,13 @@
-"""Values and keys written as TOML on one line, for messages, `foresight.toml` and the docs."""
+"""Values and keys written as TOML on one line, for messages, `foresight.toml` and the docs.
+
+Whole files without comments of their own are written by `toml_document`.
+"""
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+
+import tomli_w
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _LONGEST = 60
@@ -36,3 +41,19 @@ def key_text(key: tuple[str, ...]) -> str:
     return ".".join(
         part if _BARE_KEY.fullmatch(part) else json.dumps(part, ensure_ascii=False) for part in key
     )
+
+
+def toml_document(table: Mapping[str, object], head: Sequence[str] = ()) -> str:
+    """A whole file below comment lines; options without a value are left out."""
+    comment = "".join(f"# {line}\n" for line in head)
+    body = tomli_w.dumps(_without_none(table))
+    return f"{comment}\n{body}" if comment and body else comment + body
+
+
+def _without_none(table: Mapping[str, object]) -> dict[str, object]:
+    given = {
+        name: _without_none(value) if isinstance(value, Mapping) else value
+        for name, value in table.items()
+        if value is not None
+    }
+    return {name: value for name, value in given.items() if value != {} or table[name] == {}}

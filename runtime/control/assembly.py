@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 
+from mpc.bounds import Bounds
 from mpc.events import EventKind
 from mpc.ports import Policy
 from mpc.values import Applied, ConfigurationSpace
@@ -83,11 +84,16 @@ def controller(
     snapshots = None
     # What a policy that came with the call is built from, nobody knows: it is not saved.
     if make_policy is None and config.journal.resume_steps > 0:
-        snapshots = SnapshotFile(journal.path.parent, fingerprint(config, space))
+        snapshots = SnapshotFile(journal.path.parent, fingerprint(config, space), space)
     begun = resumed(
         lambda: (
             RelearningPolicy(
-                lambda seconds: make(space, seconds), dead_time_s, first_dead_time_s, step_s, events
+                lambda seconds: make(space, seconds),
+                dead_time_s,
+                first_dead_time_s,
+                step_s,
+                space,
+                events,
             ),
             Guards(space, target_s),
         ),
@@ -101,7 +107,7 @@ def controller(
         last = records[-1]
         missed = gap(last, ports.wall_s(), step_s)
         for measurement in missed:
-            planner.decide(measurement)
+            planner.decide(measurement, Bounds(space))
         first_step = last.measurement.step + len(missed) + 1
         # The first step comes one step after the start, as it does without any record.
         first_time_s = last.measurement.time_s + len(missed) * step_s
@@ -132,6 +138,7 @@ def controller(
             ),
             policy=GuardedPolicy(planner, begun.guards, ports.useful_executors, events),
             actuator=actuator,
+            space=space,
             clock=StepClock(step_s, ports.stop, ports.alive, ports.monotonic_s, events),
             stop=ports.stop,
             events=events,

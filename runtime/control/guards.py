@@ -22,7 +22,7 @@ class Guarded:
 
 class Guards:
     def __init__(self, space: ConfigurationSpace, target_latency_s: float) -> None:
-        self._space = space
+        self.space = space
         self._target_latency_s = target_latency_s
         self._trial = ScaleOutTrial(target_latency_s)
 
@@ -40,7 +40,7 @@ class Guards:
             target = current
         target = self._effective(measurement, target, events)
         if useful_executors is not None and target.executors > current.executors:
-            allowed = max(useful_executors, current.executors, self._space.min_executors)
+            allowed = max(useful_executors, current.executors, self.space.min_executors)
             if target.executors > allowed:
                 detail = f"{target.executors} wanted, a batch has tasks for {useful_executors}"
                 events.append(Event(EventKind.HELD_USEFUL_TASKS, detail))
@@ -54,7 +54,7 @@ class Guards:
         return Guarded(target, tuple(events))
 
     def _within_bounds(self, target: Configuration, events: list[Event]) -> Configuration:
-        space = self._space
+        space = self.space
         nearest = space.at(
             space.executor_index(target.executors), space.frequency_index(target.frequency_khz)
         )
@@ -72,10 +72,10 @@ class Guards:
         kind = EventKind.INEFFECTIVE_SCALE_OUT if verdict.found else EventKind.HELD_INEFFECTIVE
         detail = f"{target.executors} wanted, more than {verdict.ceiling} brought nothing"
         events.append(Event(kind, detail))
-        return Configuration(max(verdict.ceiling, self._space.min_executors), target.frequency_khz)
+        return Configuration(max(verdict.ceiling, self.space.min_executors), target.frequency_khz)
 
     def _at_maximum(self, measurement: Measurement, target: Configuration) -> bool:
-        return self._misses_target(measurement) and target == self._space.largest
+        return self._misses_target(measurement) and target == self.space.largest
 
     def _misses_target(self, measurement: Measurement) -> bool:
         latency_s = measurement.latency_s

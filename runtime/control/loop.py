@@ -13,6 +13,7 @@ from typing import Literal, Self
 
 from mpc.events import Event, EventKind, changes
 from mpc.loop import ControlStep, control
+from mpc.values import ConfigurationSpace
 from runtime.control.actuator import ClusterActuator
 from runtime.control.journal import Journal, Resumption, StartUpSamples, StepRecord
 from runtime.control.safe import EventLog, GuardedPolicy, SafeActuator, SafeSensor, StepClock
@@ -36,6 +37,7 @@ class LoopParts:
     mode: Literal["control", "advise"]
     sensor: SafeSensor
     policy: GuardedPolicy
+    space: ConfigurationSpace
     actuator: ClusterActuator
     clock: StepClock
     stop: threading.Event
@@ -102,7 +104,7 @@ class Controller:
         parts = self._parts
         actuator = SafeActuator(parts.actuator, parts.events, parts.held)
         try:
-            for step in control(parts.policy, parts.sensor, actuator, parts.clock):
+            for step in control(parts.policy, parts.space, parts.sensor, actuator, parts.clock):
                 try:
                     self._record(step)
                 except Exception as error:

@@ -10,10 +10,11 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from mpc.bounds import Bounds
 from mpc.events import EventKind
 from mpc.ports import Policy
 from mpc.snapshot import SnapshotRefused
-from mpc.values import Decision, Measurement
+from mpc.values import ConfigurationSpace, Decision, Measurement
 from runtime.control.guards import Guards
 from runtime.control.journal import StepRecord
 from runtime.control.safe import EventLog
@@ -42,7 +43,7 @@ def gap(last: StepRecord, now_s: float, step_s: float) -> tuple[Measurement, ...
 def resume(policy: Policy, guards: Guards, records: Sequence[StepRecord]) -> None:
     """Bring a fresh policy and fresh guards to where the ones of the records were."""
     for record in records:
-        decision = policy.decide(record.measurement)
+        decision = policy.decide(record.measurement, Bounds(guards.space))
         guards.check(record.measurement, decision, record.useful_executors)
 
 
@@ -60,25 +61,27 @@ class RelearningPolicy:
         learned_s: Callable[[], float],
         initial_s: float,
         step_s: float,
+        space: ConfigurationSpace,
         events: EventLog,
     ) -> None:
         self._make = make
         self._learned_s = learned_s
         self._step_s = step_s
+        self._bounds = Bounds(space)
         self._events = events
         self._measurements: deque[Measurement] = deque(maxlen=RELEARNED_STEPS)
         self.dead_time_s = initial_s
         """What the policy plans with."""
         self.policy = make(initial_s)
 
-    def decide(self, measurement: Measurement) -> Decision:
+    def decide(self, measurement: Measurement, bounds: Bounds) -> Decision:
         learned_s = self._learned_s()
         if abs(learned_s - self.dead_time_s) >= self._step_s:
             detail = f"{self.dead_time_s:.1f} to {learned_s:.1f} s"
             self._events.add(EventKind.DEAD_TIME_LEARNED, detail)
             self._relearn(learned_s)
         self._remember(measurement)
-        return self.policy.decide(measurement)
+        return self.policy.decide(measurement, bounds)
 
     def take_over(self, snapshot: Snapshot, earlier: Iterable[Measurement]) -> None:
         """Go on with a saved policy; `earlier` is what it had seen last."""
@@ -94,13 +97,13 @@ class RelearningPolicy:
         if record.dead_time_s != self.dead_time_s:
             self._relearn(record.dead_time_s)
         self._remember(record.measurement)
-        self.policy.decide(record.measurement)
+        self.policy.decide(record.measurement, self._bounds)
 
     def _relearn(self, dead_time_s: float) -> None:
         self.dead_time_s = dead_time_s
         self.policy = self._make(dead_time_s)
         for earlier in self._measurements:
-            self.policy.decide(earlier)
+            self.policy.decide(earlier, self._bounds)
 
     def _remember(self, measurement: Measurement) -> None:
         # Arrays of every key over hundreds of steps are too much to keep, and only balance keys.

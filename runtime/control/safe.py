@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from energy.power import PowerModel
+from mpc.bounds import Bounds
 from mpc.events import Event, EventKind
 from mpc.ports import Policy
 from mpc.values import Applied, Decision, Measurement
@@ -97,9 +98,9 @@ class GuardedPolicy:
         """The policy's own last decision."""
         self.useful_executors: int | None = None
 
-    def decide(self, measurement: Measurement) -> Decision:
+    def decide(self, measurement: Measurement, bounds: Bounds) -> Decision:
         try:
-            decision = self._policy.decide(measurement)
+            decision = self._policy.decide(measurement, bounds)
         except Exception as error:
             self._events.failed("policy", error)
             decision = Decision(measurement.requested, "the policy failed: hold")

@@ -15,11 +15,13 @@ from pathlib import Path
 
 import msgspec
 
+from mpc.bounds import Bounds
 from mpc.ports import Policy
 from mpc.snapshot import SnapshotRefused, load, save
 from mpc.values import ConfigurationSpace, Decision
 from runtime.config import Config
 from runtime.control.journal import StepRecord
+from runtime.files import replace_file
 
 NAME = "policy.snapshot"
 EVERY_STEPS = 60
@@ -52,12 +54,12 @@ class Snapshot:
 class SnapshotFile:
     """Writes and reads the snapshot of one journal folder."""
 
-    def __init__(self, folder: Path, configuration: str) -> None:
+    def __init__(self, folder: Path, configuration: str, space: ConfigurationSpace) -> None:
         """`configuration`: its fingerprint."""
         self.path = folder / NAME
-        self._new = folder / f"{NAME}.new"
         self._configuration = configuration
         self._version = version("foresight-autoscaler")
+        self._bounds = Bounds(space)
 
     def write(self, record: StepRecord, policy: Policy) -> None:
         """The policy after the step of the record. Raises `SnapshotRefused` or `OSError`."""
@@ -70,12 +72,8 @@ class SnapshotFile:
             dead_time_s=record.dead_time_s,
             digest=hashlib.sha256(payload).hexdigest(),
         )
-        self._new.unlink(missing_ok=True)
         # Not waited for on the disk: a file that did not get there whole is refused by its digest.
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-        with os.fdopen(os.open(self._new, flags, 0o600), "wb") as file:
-            file.write(msgspec.json.encode(header) + b"\n" + payload)
-        self._new.replace(self.path)
+        replace_file(self.path, msgspec.json.encode(header) + b"\n" + payload)
 
     def read(self, records: Sequence[StepRecord]) -> Snapshot | None:
         """The snapshot of one of the records; None where there is no file at all.
@@ -101,7 +99,7 @@ class SnapshotFile:
             for record in records
         ):
             raise SnapshotRefused(f"of step {header.step}, which the journal does not have")
-        _try(load(payload), records[-1])
+        _try(load(payload), records[-1], self._bounds)
         return Snapshot(header.step, header.dead_time_s, load(payload))
 
 
@@ -121,10 +119,10 @@ def fingerprint(config: Config, space: ConfigurationSpace) -> str:
     return hashlib.sha256(msgspec.json.encode(parts, order="sorted")).hexdigest()
 
 
-def _try(policy: Policy, record: StepRecord) -> None:
+def _try(policy: Policy, record: StepRecord, bounds: Bounds) -> None:
     """Whether the policy decides; it is not used afterwards."""
     try:
-        decision = policy.decide(record.measurement)
+        decision = policy.decide(record.measurement, bounds)
     except Exception as error:
         raise SnapshotRefused(f"its policy fails: {type(error).__name__}: {error}") from error
     if not isinstance(decision, Decision):

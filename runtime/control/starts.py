@@ -5,15 +5,15 @@ twice: as `config.toml`, for people and for `foresight check`, and with what the
 one line for every configuration the journal has seen.
 """
 
-import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 
 from mpc.values import ConfigurationSpace
 from runtime.config import Config
-from runtime.config.toml_text import key_text, toml_text
+from runtime.config.toml_text import toml_document
+from runtime.files import replace_file
 
 NAME = "starts.jsonl"
 CONFIG_NAME = "config.toml"
@@ -37,8 +37,8 @@ def note_start(folder: Path, start: Start) -> None:
     earlier = list(read_starts(folder))
     if not earlier or msgspec.structs.replace(earlier[-1], at_s=start.at_s) != start:
         kept = [*earlier, start][-MOST_STARTS:]
-        _replace(folder / NAME, b"".join(msgspec.json.encode(line) + b"\n" for line in kept))
-    _replace(folder / CONFIG_NAME, config_toml(start.config).encode())
+        replace_file(folder / NAME, b"".join(msgspec.json.encode(line) + b"\n" for line in kept))
+    replace_file(folder / CONFIG_NAME, config_toml(start.config).encode())
 
 
 def read_starts(folder: Path) -> Iterator[Start]:
@@ -66,25 +66,5 @@ def config_toml(config: Config) -> str:
     if document["frequency"].get("list_khz") is not None:
         for name in ("min_khz", "max_khz", "step_khz"):
             del document["frequency"][name]
-    head = "# The configuration that the controller runs with, written by it at its start."
-    return "\n".join([head, *_tables((), document), ""])
-
-
-def _tables(key: tuple[str, ...], table: Mapping[str, object]) -> Iterator[str]:
-    values = {k: v for k, v in table.items() if v is not None and not isinstance(v, Mapping)}
-    if key and values:
-        yield f"\n[{key_text(key)}]"
-    for name, value in values.items():
-        yield f"{key_text((name,))} = {toml_text(value)}"
-    for name, inner in table.items():
-        if isinstance(inner, Mapping):
-            yield from _tables((*key, name), inner)
-
-
-def _replace(path: Path, data: bytes) -> None:
-    new = path.with_name(f"{path.name}.new")
-    new.unlink(missing_ok=True)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-    with os.fdopen(os.open(new, flags, 0o600), "wb") as file:
-        file.write(data)
-    new.replace(path)
+    head = "The configuration that the controller runs with, written by it at its start."
+    return toml_document(document, [head])

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from energy.cpufreq.discover import Broken, survey
 from energy.cpufreq.limits import read_limits
-from energy.cpufreq.policy import Limits, Policy
+from energy.cpufreq.policy import CpuPolicy, Limits
 from energy.cpufreq.throttling import Throttling
 from energy.errors import HostError
 from energy.tree import CPUFREQ, Tree
@@ -28,7 +28,7 @@ _PHYSICAL_FIX = (
 class PolicyState:
     """A policy and its limits now."""
 
-    policy: Policy
+    policy: CpuPolicy
     limits: Limits | None
     """None while it is inactive."""
     throttled: bool
@@ -109,9 +109,9 @@ def permission_finding(
     )
 
 
-def _alike(states: Sequence[PolicyState]) -> list[list[Policy]]:
+def _alike(states: Sequence[PolicyState]) -> list[list[CpuPolicy]]:
     """Policies that offer the same: one group on most hosts, two on hybrid CPUs."""
-    groups: dict[object, list[Policy]] = {}
+    groups: dict[object, list[CpuPolicy]] = {}
     for state in states:
         policy = state.policy
         if not policy.active:
@@ -129,7 +129,7 @@ def _alike(states: Sequence[PolicyState]) -> list[list[Policy]]:
     return list(groups.values())
 
 
-def _offer(group: Sequence[Policy]) -> Iterator[Finding]:
+def _offer(group: Sequence[CpuPolicy]) -> Iterator[Finding]:
     first, names = group[0], _names(group)
     cpus = sum(len(policy.cpus) for policy in group)
     known = first.driver in DRIVERS
@@ -156,7 +156,7 @@ def _offer(group: Sequence[Policy]) -> Iterator[Finding]:
     )
 
 
-def _domains(policies: Sequence[Policy]) -> Iterator[Finding]:
+def _domains(policies: Sequence[CpuPolicy]) -> Iterator[Finding]:
     wider = [policy for policy in policies if set(policy.domain_cpus) > set(policy.cpus)]
     if wider:
         example = wider[0]
@@ -169,7 +169,7 @@ def _domains(policies: Sequence[Policy]) -> Iterator[Finding]:
         )
 
 
-def _inactive(policies: Sequence[Policy]) -> Iterator[Finding]:
+def _inactive(policies: Sequence[CpuPolicy]) -> Iterator[Finding]:
     inactive = [policy for policy in policies if not policy.active]
     if inactive:
         yield Finding(
@@ -181,9 +181,9 @@ def _inactive(policies: Sequence[Policy]) -> Iterator[Finding]:
 
 
 def _limits(states: Sequence[PolicyState]) -> Iterator[Finding]:
-    throttled: dict[int, list[Policy]] = {}
-    lowered: dict[int, list[Policy]] = {}
-    raised: dict[int, list[Policy]] = {}
+    throttled: dict[int, list[CpuPolicy]] = {}
+    lowered: dict[int, list[CpuPolicy]] = {}
+    raised: dict[int, list[CpuPolicy]] = {}
     for state in states:
         policy, limits = state.policy, state.limits
         if limits is None:
@@ -225,7 +225,7 @@ def _limits(states: Sequence[PolicyState]) -> Iterator[Finding]:
 
 
 def _at_highest(states: Sequence[PolicyState]) -> Iterator[Finding]:
-    free: dict[Limits, list[Policy]] = {}
+    free: dict[Limits, list[CpuPolicy]] = {}
     for state in states:
         if state.limits is not None and state.limits.max_khz >= state.policy.highest_khz:
             free.setdefault(state.limits, []).append(state.policy)
@@ -237,7 +237,7 @@ def _at_highest(states: Sequence[PolicyState]) -> Iterator[Finding]:
         )
 
 
-def _names(policies: Sequence[Policy]) -> str:
+def _names(policies: Sequence[CpuPolicy]) -> str:
     numbers = [int(policy.name.removeprefix("policy")) for policy in policies]
     return f"policy{ranges(numbers)}"
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from mpc.bounds import Bounds
 from mpc.events import EventKind
 from mpc.ports import Policy
 from mpc.snapshot import SnapshotRefused, load, save
@@ -57,12 +58,18 @@ class Deciding:
     def __init__(self, start: Start, dead_time_s: float) -> None:
         power, config = live_power(start.config), start.config
         self.dead_time_s = dead_time_s
+        self.bounds = Bounds(start.space)
 
         def make(seconds: float) -> Policy:
             return live_policy(config, start.space, power, seconds)
 
         self.planner = RelearningPolicy(
-            make, lambda: self.dead_time_s, dead_time_s, config.horizon.step_s, EventLog()
+            make,
+            lambda: self.dead_time_s,
+            dead_time_s,
+            config.horizon.step_s,
+            start.space,
+            EventLog(),
         )
         self.guards = Guards(start.space, config.slo.latency_ms / 1e3)
 
@@ -89,7 +96,7 @@ class _Replay:
             self._policy_known = self._remembered >= RELEARNED_STEPS
         deciding.dead_time_s = record.dead_time_s
         try:
-            decision = deciding.planner.decide(record.measurement)
+            decision = deciding.planner.decide(record.measurement, deciding.bounds)
         except Exception:
             # As the live loop does; whether it failed then too is for the comparison to say.
             decision = Decision(record.measurement.requested, _FAILED)
@@ -114,7 +121,7 @@ class _Replay:
         elif self._run.records[-1] is not record:
             # The beginning is gone: what was saved last brings the steps after it back at least.
             last = self._start(self._run.records[-1])
-            file = SnapshotFile(self._run.folder, fingerprint(last.config, last.space))
+            file = SnapshotFile(self._run.folder, fingerprint(last.config, last.space), last.space)
             with suppress(SnapshotRefused):
                 self._kept = file.read(self._run.records)
         return Deciding(start, record.dead_time_s)
@@ -160,7 +167,7 @@ class _Replay:
             deciding.dead_time_s = how.dead_time_s
             last, step_s = self._run.records[position - 1], start.config.horizon.step_s
             for missed in gap(last, last.at_s + (how.missed + 1.5) * step_s, step_s):
-                planner.decide(missed)
+                planner.decide(missed, deciding.bounds)
 
     def _keep(self, position: int, record: StepRecord) -> None:
         planner = self._deciding.planner

@@ -1,13 +1,15 @@
 """One recorded run in figures: for the report and for whoever compares two."""
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby, pairwise
+from itertools import groupby
 
 import numpy as np
 
 from mpc.batch_rhythm import BatchRhythm
+from mpc.simulation.summary import summarise
 from mpc.values import Measurement
 from runtime.build import live_power
 from runtime.control.journal import StepRecord
@@ -61,33 +63,37 @@ def summary(run: RecordedRun) -> RunSummary:
     latency_s = [m.latency_s for m in measured if m.latency_s is not None]
     target_s = target_of(start)
     power_w, source = powers(records, start)
-    known_w = [value for value in power_w if value is not None]
     step_s = step_of(start)
     rates = [m.arrivals_per_s for m in measured if m.arrivals_per_s is not None]
-    requested = [record.applied.requested for record in records]
-    changes = [(old, new) for old, new in pairwise(requested) if old != new]
     took_s = [record.took_s for record in records if record.took_s is not None]
-    mean_w = _mean(known_w)
+    figures = summarise(
+        latencies_s=[m.latency_s for m in measured],
+        powers_w=power_w,
+        observed=[m.observed for m in measured],
+        requested=[record.applied.requested for record in records],
+        step_s=step_s,
+        target_s=math.inf if target_s is None else target_s,
+    )
     return RunSummary(
-        steps=len(records),
+        steps=figures.steps,
         step_s=step_s,
         target_latency_s=target_s,
-        judged_steps=len(latency_s),
-        violations=None if target_s is None else sum(value > target_s for value in latency_s),
+        judged_steps=figures.judged_steps,
+        violations=None if target_s is None else figures.violations,
         latency_mean_s=_mean(latency_s),
         latency_p95_s=_percentile(latency_s, 95),
         latency_p99_s=_percentile(latency_s, 99),
         stale_steps=_stale_steps(measured, step_s),
         forecast_error=_forecast_error(records, step_s),
         mean_arrivals_per_s=_mean(rates),
-        mean_power_w=mean_w,
-        energy_j=None if mean_w is None else mean_w * step_s * len(records),
+        mean_power_w=figures.mean_power_w,
+        energy_j=figures.energy_j,
         power_source=source,
-        reconfigurations=len(changes),
-        executor_changes=sum(old.executors != new.executors for old, new in changes),
-        frequency_changes=sum(old.frequency_khz != new.frequency_khz for old, new in changes),
-        mean_executors=float(np.mean([m.observed.executors for m in measured])),
-        mean_frequency_ghz=float(np.mean([m.observed.frequency_khz for m in measured])) / 1e6,
+        reconfigurations=figures.changes.reconfigurations,
+        executor_changes=figures.changes.executor_changes,
+        frequency_changes=figures.changes.frequency_changes,
+        mean_executors=figures.mean_executors,
+        mean_frequency_ghz=figures.mean_frequency_khz / 1e6,
         took_p99_s=_percentile(took_s, 99),
     )
 

@@ -8,11 +8,11 @@ dead time. Restarts are taken as if it had been told of the steps missed and for
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from math import ceil
 
 import numpy as np
 
+from mpc.simulation.summary import summarise
 from mpc.values import Configuration, Decision, Measurement
 from runtime.build import live_power
 from runtime.control.journal import StepRecord
@@ -78,10 +78,10 @@ def other_run(
             observed = recorded.observed  # asked for the same, it had the same
         deciding.dead_time_s = _dead_time_s(other, record)
         for missed in _missed(before, record, step_s, requested, observed):
-            deciding.planner.decide(missed)
+            deciding.planner.decide(missed, deciding.bounds)
         estimate = estimator.estimate(recorded, observed)
         measured = estimator.measurement(recorded, estimate, requested, observed)
-        decision = deciding.planner.decide(measured)
+        decision = deciding.planner.decide(measured, deciding.bounds)
         target = deciding.guards.check(measured, decision, record.useful_executors).target
         yield OtherStep(record, decision, target, observed, estimate.latency_s, estimate.power_w)
         requested = target
@@ -132,21 +132,27 @@ def _totals(
 ) -> Totals:
     known_s = [value for value in latency_s if value is not None]
     config = judged_by.config
-    target_s, step_s = config.slo.latency_ms / 1e3, config.horizon.step_s
-    changes = [(old, new) for old, new in pairwise(requested) if old != new]
+    figures = summarise(
+        latencies_s=latency_s,
+        powers_w=power_w,
+        observed=observed,
+        requested=requested,
+        step_s=config.horizon.step_s,
+        target_s=config.slo.latency_ms / 1e3,
+    )
     return Totals(
         run=name,
-        steps=len(observed),
-        judged_steps=len(known_s),
-        violations=sum(value > target_s for value in known_s),
+        steps=figures.steps,
+        judged_steps=figures.judged_steps,
+        violations=figures.violations,
         mean_latency_s=float(np.mean(known_s)) if known_s else None,
-        energy=float(np.sum(power_w)) * step_s,
-        mean_power=float(np.mean(power_w)),
-        reconfigurations=len(changes),
-        executor_changes=sum(old.executors != new.executors for old, new in changes),
-        frequency_changes=sum(old.frequency_khz != new.frequency_khz for old, new in changes),
-        mean_executors=float(np.mean([each.executors for each in observed])),
-        mean_frequency_ghz=float(np.mean([each.frequency_khz for each in observed])) / 1e6,
+        energy=figures.energy_j or 0.0,
+        mean_power=figures.mean_power_w or 0.0,
+        reconfigurations=figures.changes.reconfigurations,
+        executor_changes=figures.changes.executor_changes,
+        frequency_changes=figures.changes.frequency_changes,
+        mean_executors=figures.mean_executors,
+        mean_frequency_ghz=figures.mean_frequency_khz / 1e6,
     )
 
 

@@ -5,7 +5,9 @@ system but for the frequency limits, the processes of the node to be seen. It is
 files of sysfs belong to root, and their owner needs no capability to write them.
 """
 
-from runtime.config.toml_text import toml_text
+import msgspec
+
+from runtime.config.toml_text import toml_document
 from runtime.kubernetes.values import AgentValues, Values
 from runtime.kubernetes.yaml_text import Value
 
@@ -70,30 +72,20 @@ def agent_manifests(image: str, values: Values) -> list[dict[str, Value]]:
 
 def agent_toml(values: Values) -> str:
     """The configuration of every agent."""
-    frequency, energy = values.frequency, values.energy
-    sections: dict[str, dict[str, object]] = {
-        # The pod's own addresses; the node's port leads there.
-        "listen": {"address": "0.0.0.0", "port": values.agent.port},
-        "tls": {
-            "authority": f"{_CONFIG_FOLDER}/ca.pem",
-            "certificate": f"{_CONFIG_FOLDER}/agent.pem",
-            "key": f"{_CONFIG_FOLDER}/agent.key",
-            "allowed": values.agent.allowed,
-        },
-        "frequency": {
-            "actuation": frequency.actuation,
-            "floor_khz": frequency.floor_khz,
-            "min_dwell_ms": frequency.min_dwell_ms,
-            "may_move_minimum": frequency.may_move_minimum,
-        },
-        "energy": {"meter": energy.meter, "full_power_w": energy.full_power_w},
-    }
-    parts = []
-    for name, options in sections.items():
-        given = [(key, value) for key, value in options.items() if value is not None]
-        lines = "".join(f"{key} = {toml_text(value)}\n" for key, value in given)
-        parts.append(f"[{name}]\n{lines}")
-    return "\n".join(parts)
+    return toml_document(
+        {
+            # The pod's own addresses; the node's port leads there.
+            "listen": {"address": "0.0.0.0", "port": values.agent.port},
+            "tls": {
+                "authority": f"{_CONFIG_FOLDER}/ca.pem",
+                "certificate": f"{_CONFIG_FOLDER}/agent.pem",
+                "key": f"{_CONFIG_FOLDER}/agent.key",
+                "allowed": values.agent.allowed,
+            },
+            "frequency": msgspec.to_builtins(values.frequency),
+            "energy": msgspec.to_builtins(values.energy),
+        }
+    )
 
 
 def _metadata(values: Values) -> dict[str, Value]:

@@ -12,8 +12,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from runtime.agent.service.settings import EnergyRules, FrequencyRules
-from runtime.config.errors import ConfigError
-from runtime.config.strict import Contradiction, read_strictly
+from runtime.config.strict import ConfigError, Contradiction, read_strictly
 
 _LABEL = r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?"
 _KEY = r"(?:[a-z0-9.-]+/)?[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?"

@@ -1,27 +1,20 @@
-"""The simulated cluster that candidates run on: the Spark-like plant of the comparison with peers.
+"""The simulated cluster that candidates run on: a Spark cluster of the configured size.
 
 Without a journal its traits are those measured on a real Spark, and the cost of a row is what makes
 the busiest minute of the trace take a given share of the cluster. A journal knows better.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import msgspec
 import numpy as np
 
-from benchmarks.peers.setting import (
-    FULL_POWER_W,
-    IDLE_SHARE,
-    OVERHEAD_S,
-    PEAK_LOAD,
-    STARTUP_S,
-    TRIGGER_INTERVAL_S,
-)
 from energy.power import PowerModel
 from mpc.micro_batch import BatchCostEstimate, refined
 from mpc.ports import Policy
-from mpc.simulation.micro_batch import MicroBatchPlant, MicroBatchTraits
+from mpc.simulation.micro_batch import MicroBatchPlant
+from mpc.simulation.spark_cluster import FULL_POWER_W, PEAK_LOAD, SparkCluster, row_cycles_for
 from mpc.values import ConfigurationSpace, FloatArray
 from runtime.build import foresight_policy, live_power, live_space
 from runtime.config import Config
@@ -33,48 +26,28 @@ FEWEST_BATCHES = 20
 SHORTEST_OVERHEAD_S = 0.01
 
 
-@dataclass(frozen=True, slots=True)
-class Cluster:
-    """Small and picklable: every process builds its own plant."""
+def plant_of(
+    cluster: SparkCluster,
+    config: Config,
+    rates_per_s: FloatArray,
+    generator: np.random.Generator,
+) -> MicroBatchPlant:
+    return cluster.plant(
+        rates_per_s, power_of(config), space_of(config), generator, config.horizon.step_s
+    )
 
-    row_cycles: float
-    overhead_s: float = OVERHEAD_S
-    trigger_interval_s: float | None = TRIGGER_INTERVAL_S
-    """None: batches back to back."""
-    startup_s: float = STARTUP_S
-    idle_share: float = IDLE_SHARE
 
-    def plant(
-        self, config: Config, rates_per_s: FloatArray, generator: np.random.Generator
-    ) -> MicroBatchPlant:
-        """Begins with all executors at full speed."""
-        traits = MicroBatchTraits(
-            overhead_s=self.overhead_s,
-            row_cycles=self.row_cycles,
-            trigger_interval_s=self.trigger_interval_s,
-            startup_s=self.startup_s,
-        )
-        return MicroBatchPlant(
-            rates_per_s,
-            traits,
-            power_of(config),
-            space_of(config).largest,
-            generator,
-            step_s=config.horizon.step_s,
-            idle_share=self.idle_share,
-        )
-
-    def policy(self, config: Config) -> Policy:
-        """The product's own, which knows the start-up time as it does once it has learned it."""
-        return foresight_policy(
-            config,
-            space_of(config),
-            config.slo.latency_ms / 1e3,
-            config.horizon.step_s,
-            power_of(config),
-            plant_latency="micro-batch",
-            learned_dead_time_s=self.startup_s,
-        )
+def policy_of(cluster: SparkCluster, config: Config) -> Policy:
+    """The product's own, which knows the start-up time as it does once it has learned it."""
+    return foresight_policy(
+        config,
+        space_of(config),
+        config.slo.latency_ms / 1e3,
+        config.horizon.step_s,
+        power_of(config),
+        plant_latency="micro-batch",
+        learned_dead_time_s=cluster.startup_s,
+    )
 
 
 def space_of(config: Config) -> ConfigurationSpace:
@@ -93,14 +66,12 @@ def with_watts(config: Config) -> Config:
     return change(config, power=change(config.power, full_power_w=FULL_POWER_W))
 
 
-def sized_for(trace: Trace, config: Config, peak_load: float = PEAK_LOAD) -> Cluster:
+def sized_for(trace: Trace, config: Config, peak_load: float = PEAK_LOAD) -> SparkCluster:
     """The busiest minute takes `peak_load` of all executors at the highest frequency."""
-    space = space_of(config)
-    speed_hz = space.max_executors * space.frequencies_khz[-1] * 1e3
-    return Cluster(row_cycles=peak_load * speed_hz / trace.busiest_per_s)
+    return SparkCluster(row_cycles_for(trace.busiest_per_s, space_of(config), peak_load))
 
 
-def fitted_to(records: Sequence[StepRecord], fallback: Cluster) -> Cluster:
+def fitted_to(records: Sequence[StepRecord], fallback: SparkCluster) -> SparkCluster:
     """What a journal tells of the cluster it was written on; the rest is the fallback's."""
     estimate: BatchCostEstimate | None = None
     batches = 0

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 import msgspec
 import numpy as np
 
-from mpc.loop import control
+from mpc.simulation.run import simulate
+from mpc.simulation.spark_cluster import SparkCluster
 from runtime.config import Config
-from runtime.tuning.cluster import Cluster
+from runtime.tuning.cluster import plant_of, policy_of, space_of
 from runtime.tuning.knobs import Knobs
 from runtime.tuning.outcome import Outcome, counted
 from runtime.tuning.trace import Block, Trace
@@ -36,7 +37,7 @@ class Task:
 
     trace: Trace
     config: Config
-    cluster: Cluster
+    cluster: SparkCluster
     seed: int
 
     @property
@@ -65,7 +66,7 @@ class Job:
     """Small and picklable; carries its own part of the trace."""
 
     config: Config
-    cluster: Cluster
+    cluster: SparkCluster
     trace: Trace
     warm_up_s: float
     seed: tuple[int, int]
@@ -79,11 +80,9 @@ def job_key(knobs: Knobs, block: Block) -> str:
 def run_job(job: Job) -> Outcome:
     """Deterministic. Noise is the same for every candidate that starts as many batches."""
     step_s = job.config.horizon.step_s
-    plant = job.cluster.plant(
-        job.config, job.trace.at_step(step_s), np.random.default_rng(job.seed)
-    )
-    for _step in control(job.cluster.policy(job.config), plant, plant, plant):
-        pass
+    generator = np.random.default_rng(job.seed)
+    plant = plant_of(job.cluster, job.config, job.trace.at_step(step_s), generator)
+    simulate(policy_of(job.cluster, job.config), plant, space_of(job.config))
     return counted(
         plant.finished,
         [record.power_w for record in plant.records],

@@ -1,12 +1,12 @@
 """What came of one simulation, counted so that candidates with different steps can be compared."""
 
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
 
 import msgspec
 import numpy as np
 
 from mpc.simulation.micro_batch import FinishedBatch
+from mpc.simulation.summary import changes_in
 from mpc.values import Configuration
 
 WINDOW_S = 5.0
@@ -83,6 +83,6 @@ def counted(
         violations=int(((latency_s > target_s * rows) | (rows == 0)).sum()),
         strained=int(((latency_s > STRAINED * target_s * rows) | (rows == 0)).sum()),
         energy_j=float(np.sum(power_w[skipped:]) * step_s),
-        reconfigurations=sum(old != new for old, new in pairwise(kept)),
+        reconfigurations=changes_in(kept).reconfigurations,
         duration_s=duration_s,
     )

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from runtime.files import replace_file
 from runtime.tuning.outcome import Outcome
 
 
@@ -36,9 +37,7 @@ class TuningState:
         """Raises `OSError` where it cannot be written."""
         self._contents.outcomes[key] = outcome
         if self._path is not None:
-            new = self._path.with_name(f"{self._path.name}.new")
-            new.write_bytes(msgspec.json.encode(self._contents))
-            new.replace(self._path)
+            replace_file(self._path, msgspec.json.encode(self._contents), mode=0o644)
 
     @staticmethod
     def _read(path: Path, fingerprint: str) -> _Contents:

@@ -11,10 +11,9 @@ from statistics import median
 
 import numpy as np
 
-from benchmarks.forecast_bench import read_rates
-from benchmarks.workloads.rates import averaged_to, read_equity_ticks
 from mpc.values import FloatArray
 from runtime.control.journal import StepRecord
+from runtime.rates import averaged_to, read_equity_ticks, read_rates
 
 SIZING_S = 60.0
 """The cluster is sized by the busiest minute; single seconds are what its backlog is for."""

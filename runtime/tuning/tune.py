@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from runtime.config import Config
-from runtime.config.toml_text import key_text, toml_text
+from runtime.config.toml_text import toml_document
 from runtime.tuning.choice import Aim, Choice, choose
 from runtime.tuning.jobs import Task, job_key
 from runtime.tuning.knobs import Knobs, KnobSpace, steps_for
@@ -98,26 +98,17 @@ def check_pieces(duration_s: float, begin_s: float) -> tuple[Block, ...]:
 
 def tuned_toml(config: Config, head: Sequence[str]) -> str:
     """Every option that is not at its default, below comment lines."""
-    defaults = msgspec.to_builtins(Config())
-    lines = [f"# {line}" for line in head]
-    tables: list[str] = []
-    for section, options in msgspec.to_builtins(config).items():
-        if not isinstance(options, dict):
-            if options != defaults[section]:
-                lines.append(f"{key_text((section,))} = {toml_text(options)}")
-            continue
-        tables += _changed((section,), options, defaults[section])
-    return "\n".join([*lines, *tables, ""])
+    changed = _changed(msgspec.to_builtins(config), msgspec.to_builtins(Config()))
+    return toml_document(changed, head)
 
 
-def _changed(
-    key: tuple[str, ...], options: dict[str, object], defaults: dict[str, object]
-) -> list[str]:
-    values, inner = [], []
+def _changed(options: dict[str, object], defaults: dict[str, object]) -> dict[str, object]:
+    changed: dict[str, object] = {}
     for name, value in options.items():
         default = defaults.get(name)
         if isinstance(value, dict) and isinstance(default, dict):
-            inner += _changed((*key, name), value, default)
-        elif value is not None and value != default:
-            values.append(f"{key_text((name,))} = {toml_text(value)}")
-    return ["", f"[{key_text(key)}]", *values, *inner] if values else inner
+            if inner := _changed(value, default):
+                changed[name] = inner
+        elif value != default:
+            changed[name] = value
+    return changed

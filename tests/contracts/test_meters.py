@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from energy.emulation.description import HostDescription
 from energy.emulation.host import EmulatedHost
-from energy.meters.contract import Meter, Reading, Source
+from energy.meters.contract import Meter, PowerSource, Reading
 from energy.meters.modelled import ModelledMeter
 from energy.meters.powercap import PowercapMeter
 from energy.meters.pyrapl import PyraplMeter
@@ -29,7 +29,7 @@ class Bench(Protocol):
     """A meter and the host it measures."""
 
     meter: Meter
-    source: Source
+    source: PowerSource
     counts: bool
     """Whether it reads counters, which wrap and jump."""
 
@@ -39,7 +39,7 @@ class Bench(Protocol):
 
 
 class FolderBench:
-    source: Source = "measured"
+    source: PowerSource = "measured"
     counts = True
 
     def __init__(self, root: Path, make: Callable[..., Meter]) -> None:
@@ -61,7 +61,7 @@ class FolderBench:
 
 
 class EmulatedBench:
-    source: Source = "emulated"
+    source: PowerSource = "emulated"
     counts = True
 
     def __init__(self) -> None:
@@ -80,7 +80,7 @@ class EmulatedBench:
 
 
 class ModelledBench:
-    source: Source = "modelled"
+    source: PowerSource = "modelled"
     counts = False
 
     def __init__(self) -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from energy.power import ProportionalPower
 from forecasting.registry import make_forecaster
+from mpc.bounds import Bounds
 from mpc.policies.lat import LatParameters, LatPolicy
 from mpc.ports import Policy
 from mpc.snapshot import load, save
@@ -30,7 +31,6 @@ ROW_CYCLES = 1e6
 
 def lat(resource: str, horizon_steps: int) -> Policy:
     return LatPolicy(
-        SPACE,
         LatParameters(
             "power" if resource == "power" else "executors",
             TARGET_S,
@@ -130,7 +130,7 @@ def drive(
     decided = []
     for number, values in enumerate(steps, start=1):
         measurement = Measurement(number, number * STEP_S, current, current, **values)
-        decided.append(admissible(policy.decide(measurement)))
+        decided.append(admissible(policy.decide(measurement, Bounds(SPACE))))
         current = decided[-1].target
         if between is not None:
             policy = between(policy)
@@ -188,7 +188,7 @@ class Plant:
                 measurement = Measurement(
                     number, number * STEP_S, measurement.requested, measurement.observed
                 )
-            decided.append(admissible(policy.decide(measurement)))
+            decided.append(admissible(policy.decide(measurement, Bounds(SPACE))))
             self.current = decided[-1].target
             policy = between(policy)
         return decided
@@ -247,7 +247,7 @@ def test_one_seed_is_one_run(name: str) -> None:
 def test_a_policy_that_has_measured_nothing_holds(name: str) -> None:
     start = SPACE.at(2, 2)
     nothing = Measurement(1, STEP_S, start, start)
-    assert admissible(POLICIES[name]().decide(nothing)).target == start
+    assert admissible(POLICIES[name]().decide(nothing, Bounds(SPACE))).target == start
 
 
 # spark-dra asks for as many executors as a batch has tasks, however calm the stream is.

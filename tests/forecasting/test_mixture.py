@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from pyarrow import parquet
 
-from benchmarks.forecast_bench import evaluate_forecasters, read_rates
+from benchmarks.parts.forecast import evaluate_forecasters
 from forecasting.contract import FloatArray
 from forecasting.registry import make_forecaster
+from runtime.rates import read_rates
 from tests.forecasting.series import bursty, feed, path_after
 
 

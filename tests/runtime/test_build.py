@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from mpc.bounds import Bounds
 from mpc.ports import Policy
 from mpc.values import BatchSample, Configuration, Decision, Measurement
 from runtime.build import foresight_policy, live_policy, live_power, live_space
@@ -49,7 +50,8 @@ def test_a_policy_of_a_cluster_decides_on_what_spark_tells(name: str) -> None:
             completions_per_s=1000.0,
             latency_s=0.6,
             batches=(BatchSample(1000, 0.4, place),),
-        )
+        ),
+        Bounds(SPACE),
     )
     assert 1 <= decision.target.executors <= 12
 
@@ -68,7 +70,7 @@ def test_options_and_seed_reach_the_policy() -> None:
             measurement = Measurement(
                 step, 10.0 * step, place, place, arrivals_per_s=50.0 * (step % 7), latency_s=0.5
             )
-            place = policy.decide(measurement).target
+            place = policy.decide(measurement, Bounds(SPACE)).target
             decided.append(place)
         return decided
 
@@ -92,7 +94,8 @@ def test_the_interval_of_the_batches_is_part_of_the_latency_that_is_planned_with
                 arrivals_per_s=1000.0,
                 batches=(BatchSample(1000, 0.4, place),),
                 trigger_interval_s=trigger_interval_s,
-            )
+            ),
+            Bounds(SPACE),
         )
 
     back_to_back, every_four_s = decided(None), decided(4.0)
@@ -110,7 +113,7 @@ def test_nothing_is_scaled_in_once_arrivals_are_overdue() -> None:
         if told:
             batches = (BatchSample(800, 0.4, large),)
             rows = replace(rows, arrivals_per_s=100.0, batches=batches)
-        return policy.decide(rows)
+        return policy.decide(rows, Bounds(SPACE))
 
     smaller = decided(1, told=True).target
     assert smaller.executors < large.executors
@@ -125,7 +128,7 @@ def test_a_plan_looks_beyond_the_start_of_executors(dead_time_s: float, planned:
     policy, place = on_micro_batches(1.0, dead_time_s), SPACE.at(0, 0)
     sample = BatchSample(1000, 0.4, place)
     decision = policy.decide(
-        Measurement(1, 1.0, place, place, arrivals_per_s=1000.0, batches=(sample,))
+        Measurement(1, 1.0, place, place, arrivals_per_s=1000.0, batches=(sample,)), Bounds(SPACE)
     )
     assert decision.expected_arrivals_per_s is not None
     assert len(decision.expected_arrivals_per_s) == planned

@@ -144,7 +144,7 @@ def test_the_optimizer_bench_shows_the_rows_it_is_given(
         progress("12 x 9")
         return [TimedSearch(12, 0.013)]
 
-    bench = ModuleType("benchmarks.optimizer_bench")
+    bench = ModuleType("benchmarks.parts.optimizer")
     monkeypatch.setattr(bench, "optimizer_rows", optimizer_rows, raising=False)
     monkeypatch.setitem(sys.modules, bench.__name__, bench)
     assert run(["bench", "optimizer", "--json", "-"]) == 0

@@ -3,7 +3,7 @@
 import pytest
 
 import foresight
-from benchmarks.sweep import simulate
+from benchmarks.mpc_paper.sweep import simulate
 from runtime.config import load_config
 from runtime.spark.attach import attach
 from runtime.spark.sensing.observe import observe

@@ -4,8 +4,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from benchmarks.catalogue import make_policy
-from benchmarks.scenarios import ScenarioRequest, build
+from benchmarks.mpc_paper.catalogue import make_policy
+from benchmarks.mpc_paper.scenarios import ScenarioRequest, build
+from mpc.bounds import Bounds
 from mpc.loop import control
 from mpc.ports import Policy
 from mpc.simulation.operator import OperatorPlant
@@ -51,7 +52,7 @@ def record(name: str) -> None:
     plant = OperatorPlant(trace, SPACE, core_power(), CYCLES_PER_POINT, scenario.step_s)
     decider = make_policy(name, scenario, trace, Config())
     lines = []
-    for step in control(decider, plant, plant, plant):
+    for step in control(decider, SPACE, plant, plant, plant):
         requested = step.measurement.requested
         values = {scalar: getattr(step.measurement, scalar) for scalar in SCALARS}
         values["requested"] = [requested.executors, requested.frequency_khz]
@@ -61,7 +62,7 @@ def record(name: str) -> None:
     steps = []
     for line in lines:
         values = json.loads(line)
-        target = replayed.decide(measurement(values)).target
+        target = replayed.decide(measurement(values), Bounds(SPACE)).target
         steps.append({**values, "decided": [target.executors, target.frequency_khz]})
     text = ",\n".join(json.dumps(step) for step in steps)
     path(name).write_text(f"[\n{text}\n]\n")

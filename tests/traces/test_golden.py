@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from mpc.bounds import Bounds
+from mpc.simulation.paper_machine import SPACE
 from tests.traces.record import POLICIES, measurement, path, policy
 
 
@@ -14,7 +16,7 @@ def test_recorded_measurements_give_the_recorded_decisions(name: str) -> None:
     decider = policy(name)
     decided = []
     for values in steps:
-        target = decider.decide(measurement(values)).target
+        target = decider.decide(measurement(values), Bounds(SPACE)).target
         decided.append([target.executors, target.frequency_khz])
     assert decided == [values["decided"] for values in steps]
     # A trace in which nothing happens would guard nothing.

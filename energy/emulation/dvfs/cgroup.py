@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from energy.emulation.dvfs.processes import Process, find_process
+from energy.processes import Process, find_process
 from energy.tree import FolderTree
 
 PROCS = "cgroup.procs"

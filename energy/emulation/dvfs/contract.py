@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal, Protocol
 
-from energy.emulation.dvfs.processes import Process
+from energy.processes import Process
 
 Backend = Literal["cgroup-v1", "cgroup-v2", "duty-cycle"]
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from energy.emulation.dvfs.contract import Backend, check_share
 from energy.emulation.dvfs.guard import Guard
 from energy.emulation.dvfs.ledger import stops_message, unstops_message
-from energy.emulation.dvfs.processes import Process, cpu_seconds, find_process
 from energy.errors import ThrottleUnavailable, attribute_fault
+from energy.processes import NS_PER_S, Process, cpu_ns, find_process
 
 PERIOD_S = 0.04
 _SHORTEST_WAIT_S = 0.002
@@ -28,7 +28,7 @@ _LONGEST_STOP_S = 1.0
 class _Member:
     descriptor: int
     """A pidfd: unlike a pid it never means another process."""
-    used_s: float
+    used_ns: int
 
 
 @dataclass(slots=True)
@@ -54,12 +54,12 @@ class _Family:
         """Settle the credit, stop or continue; returns in how many seconds to look again."""
         used_s = 0.0
         for process, member in tuple(self.members.items()):
-            total_s = cpu_seconds(process.pid)
-            if total_s is None:
+            total_ns = cpu_ns(process.pid)
+            if total_ns is None:
                 self.drop(process)
             else:
-                used_s += max(0.0, total_s - member.used_s)
-                member.used_s = total_s
+                used_s += max(0, total_ns - member.used_ns) / NS_PER_S
+                member.used_ns = total_ns
         earned_s = self.rate * (now_s - self.credited_at_s)
         self.credited_at_s = now_s
         credit_s = self.credit_s + earned_s - used_s
@@ -176,11 +176,11 @@ class DutyCycle:
                 descriptor = os.pidfd_open(process.pid)
             except ProcessLookupError:
                 continue
-            used_s = cpu_seconds(process.pid)
-            if used_s is None or find_process(process.pid) != process:
+            used_ns = cpu_ns(process.pid)
+            if used_ns is None or find_process(process.pid) != process:
                 os.close(descriptor)
                 continue
-            family.members[process] = _Member(descriptor, used_s)
+            family.members[process] = _Member(descriptor, used_ns)
             try:
                 signal.pidfd_send_signal(descriptor, 0)
             except PermissionError as error:

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from typing import Protocol, Self
 
 from energy.emulation.dvfs.contract import Throttle, check_share
-from energy.emulation.dvfs.cpu_time import FamilyTime
-from energy.emulation.dvfs.processes import Snapshot, take_snapshot
-from energy.emulation.dvfs.watts import PowerFunction
+from energy.prior import PowerFunction
+from energy.processes import NS_PER_S, Snapshot, TreeTime, descendants, take_snapshot
 
 _UJ_PER_J = 1_000_000
 _LOWEST_SHARE = 0.01
@@ -37,7 +36,7 @@ class ClockedHost(Protocol):
 
 @dataclass(slots=True)
 class _Family:
-    time: FamilyTime
+    time: TreeTime
     cores: float
     cpus: tuple[int, ...]
     khz: float
@@ -50,7 +49,7 @@ class _Family:
     real_cpu_s: float = 0.0
 
     def advance(self, snapshot: Snapshot) -> None:
-        real_s = self.time.advance(snapshot)
+        real_s = self.time.add(descendants(self.time.members, snapshot)) / NS_PER_S
         self.real_cpu_s += real_s
         emulated_s = real_s / self.share
         self.unbilled_s += emulated_s
@@ -118,7 +117,8 @@ class VirtualDvfs:
             raise ValueError(f"cores must be positive, got {cores}")
         snapshot = self._take()
         by_pid = {process.pid: process for process in snapshot}
-        time = FamilyTime([by_pid[pid] for pid in pids if pid in by_pid], snapshot)
+        heads = [by_pid[pid] for pid in pids if pid in by_pid]
+        time = TreeTime(descendants(heads, snapshot))
         family = _Family(time, cores, tuple(cpus or self._cpus), khz=0.0, share=1.0)
         if self._throttle is not None:
             self._throttle.attach(name, time.members, cores)

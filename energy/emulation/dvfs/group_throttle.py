@@ -20,8 +20,8 @@ from energy.emulation.dvfs.cgroup import (
 from energy.emulation.dvfs.contract import Backend, check_share
 from energy.emulation.dvfs.guard import Guard
 from energy.emulation.dvfs.ledger import Message, group_message, ungroup_message
-from energy.emulation.dvfs.processes import Process, find_process
 from energy.errors import HostError, ThrottleUnavailable, attribute_fault
+from energy.processes import Process, find_process
 
 PERIOD_US = 10_000
 """Short: with the kernel's default of 100 ms a task of a few milliseconds may wait for 40."""

@@ -8,7 +8,7 @@ import threading
 from pathlib import Path
 
 from energy.emulation.dvfs.ledger import Ledger, Message
-from energy.emulation.dvfs.processes import find_process
+from energy.processes import find_process
 
 _PACKAGES = str(Path(__file__).parents[3])
 _CLOSING_S = 30.0

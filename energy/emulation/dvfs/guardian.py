@@ -12,7 +12,7 @@ import signal
 import sys
 
 from energy.emulation.dvfs.ledger import Ledger
-from energy.emulation.dvfs.processes import Process, find_process
+from energy.processes import Process, find_process
 
 _PIPE = 0
 _CHUNK = 65_536

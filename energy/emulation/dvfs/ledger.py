@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from energy.emulation.dvfs.cgroup import GroupTree, empty_group
-from energy.emulation.dvfs.processes import Process, find_process
+from energy.processes import Process, find_process
 
 Message = dict[str, Any]
 

@@ -9,9 +9,10 @@ by one; the loop rests while replicas are started or ended, at most `settle_s` (
 period); the frequency stays at its maximum.
 """
 
+from mpc.bounds import Bounds
 from mpc.policies.edf.values import LocalPolicy, OperatorSample
-from mpc.policies.routing import rebalanced
-from mpc.values import Configuration, ConfigurationSpace, Decision, Measurement
+from mpc.policies.full_speed import at_full_speed
+from mpc.values import ConfigurationSpace, Decision, Measurement
 
 
 class SingleOperatorPolicy:
@@ -25,20 +26,17 @@ class SingleOperatorPolicy:
         self._settle_s = settle_s
         self._changed_s: float | None = None
 
-    def decide(self, measurement: Measurement) -> Decision:
+    def decide(self, measurement: Measurement, bounds: Bounds) -> Decision:
         replicas = measurement.requested.executors
         if self._settling(measurement):
             change, reason = 0, "waiting for the last change to take effect"
         else:
             proposal = self._local.propose(_sample(measurement))
             change, reason = proposal.change, proposal.reason
-        executors = min(
-            max(replicas + change, self._space.min_executors), self._space.max_executors
-        )
-        if executors != replicas:
+        decision = at_full_speed(measurement, bounds, replicas + change, reason)
+        if decision.target.executors != replicas:
             self._changed_s = measurement.time_s
-        target = Configuration(executors, self._space.frequencies_khz[-1])
-        return Decision(target, reason, key_owners=rebalanced(measurement, executors))
+        return decision
 
     def _settling(self, measurement: Measurement) -> bool:
         if self._changed_s is None:

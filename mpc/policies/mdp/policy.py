@@ -15,13 +15,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from mpc.bounds import Bounds
+from mpc.policies.full_speed import at_full_speed
 from mpc.policies.mdp.arrival_model import ArrivalModel
 from mpc.policies.mdp.problem import Instances, Weights, stage_cost
 from mpc.policies.mdp.response import ResponseModel
 from mpc.policies.mdp.sweeps import warm_up
 from mpc.policies.mdp.value_iteration import solve
-from mpc.policies.routing import rebalanced
-from mpc.values import Configuration, ConfigurationSpace, Decision, FloatArray, Measurement
+from mpc.values import ConfigurationSpace, Decision, FloatArray, Measurement
 
 TOLERANCE = 1e-4
 """Of the values, where the costs of one step add up to about 1."""
@@ -50,17 +51,17 @@ class MdpPolicy:
         warm_up()
         self._values = np.zeros((parameters.rate_levels + 1, self._instances.size))
 
-    def decide(self, measurement: Measurement) -> Decision:
+    def decide(self, measurement: Measurement, bounds: Bounds) -> Decision:
         self._response.observe(measurement)
         level, doubled = self._arrivals.observe(measurement.arrivals_per_s)
         for _ in range(doubled):
             self._values = every_second(self._values)
         at = self._space.executor_index(measurement.requested.executors)
         if level is None:
-            return decided(self._space, measurement, at, "no arrivals measured: hold")
+            return self._at(measurement, bounds, at, "no arrivals measured: hold")
         response_s = self._response.response_s(self._arrivals.rates_per_s)
         if response_s is None:
-            return decided(self._space, measurement, at, "no cost measured yet: hold")
+            return self._at(measurement, bounds, at, "no cost measured yet: hold")
         violated = (response_s > self._parameters.target_latency_s).astype(np.float64)
         weights = self._parameters.weights
         solution = solve(
@@ -75,7 +76,10 @@ class MdpPolicy:
         )
         self._values = solution.values
         after, reason = cheapest_move(solution.ahead[level], at, weights.reconfiguration)
-        return decided(self._space, measurement, after, f"rate level {level}: {reason}")
+        return self._at(measurement, bounds, after, f"rate level {level}: {reason}")
+
+    def _at(self, measurement: Measurement, bounds: Bounds, place: int, reason: str) -> Decision:
+        return at_full_speed(measurement, bounds, self._space.min_executors + place, reason)
 
 
 def with_a_way_out(violated: FloatArray) -> FloatArray:
@@ -100,10 +104,3 @@ def cheapest_move(ahead: FloatArray, at: int, reconfiguration_weight: float) -> 
 def every_second(values: FloatArray) -> FloatArray:
     """Values for levels twice as far apart; what lies beyond the old ones takes the last."""
     return values[np.minimum(2 * np.arange(len(values)), len(values) - 1)]
-
-
-def decided(
-    space: ConfigurationSpace, measurement: Measurement, place: int, reason: str
-) -> Decision:
-    target = Configuration(space.min_executors + place, space.frequencies_khz[-1])
-    return Decision(target, reason, key_owners=rebalanced(measurement, target.executors))

@@ -15,8 +15,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from mpc.bounds import Bounds
+from mpc.policies.full_speed import at_full_speed
 from mpc.policies.mdp.arrival_model import ArrivalModel
-from mpc.policies.mdp.policy import cheapest_move, decided, every_second, with_a_way_out
+from mpc.policies.mdp.policy import cheapest_move, every_second, with_a_way_out
 from mpc.policies.mdp.problem import Instances, Weights, stage_cost
 from mpc.policies.mdp.sweeps import look_ahead, take_best, warm_up
 from mpc.policies.mdp.transitions import merged_pairs
@@ -69,7 +71,7 @@ class MdpRlPolicy:
         warm_up()
         self._values = np.zeros((levels, self._instances.size))
 
-    def decide(self, measurement: Measurement) -> Decision:
+    def decide(self, measurement: Measurement, bounds: Bounds) -> Decision:
         level, doubled = self._arrivals.observe(measurement.arrivals_per_s)
         for _ in range(doubled):
             self._values = every_second(self._values)
@@ -77,7 +79,7 @@ class MdpRlPolicy:
         at = self._space.executor_index(measurement.requested.executors)
         self._learn(measurement, level)
         if level is None:
-            return decided(self._space, measurement, at, "no arrivals measured: hold")
+            return self._at(measurement, bounds, at, "no arrivals measured: hold")
         weights = self._parameters.weights
         stage = stage_cost(self._instances, weights, with_a_way_out(self._violations.share))
         ahead = np.empty_like(stage)
@@ -85,7 +87,10 @@ class MdpRlPolicy:
         look_ahead(self._values, transitions, stage, self._parameters.discount, ahead)
         take_best(ahead, self._instances.choices, weights.reconfiguration, self._values)
         after, reason = cheapest_move(ahead[level], at, weights.reconfiguration)
-        return decided(self._space, measurement, after, f"rate level {level}: {reason}")
+        return self._at(measurement, bounds, after, f"rate level {level}: {reason}")
+
+    def _at(self, measurement: Measurement, bounds: Bounds, place: int, reason: str) -> Decision:
+        return at_full_speed(measurement, bounds, self._space.min_executors + place, reason)
 
     def _learn(self, measurement: Measurement, level: int | None) -> None:
         """The latency of the last step, served by the executors that ran at the rate it had."""

@@ -10,7 +10,7 @@ operator running fastest; results go to the last argument.
 
 import numpy as np
 
-from mpc.compiled import compiled
+from forecasting.compiled import compiled
 from mpc.values import FloatArray, IntArray
 
 

@@ -5,7 +5,7 @@ Deviation: the paper does not say what holds for a level that was never left; he
 
 import numpy as np
 
-from mpc.compiled import compiled
+from forecasting.compiled import compiled
 from mpc.values import FloatArray, IntArray
 
 

@@ -15,14 +15,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mpc.bounds import Bounds
+from mpc.policies.full_speed import at_full_speed
 from mpc.policies.q_learning.exploration import Exploration, ExplorationKind, allowed_actions
 from mpc.policies.q_learning.history import HistoryWindow
 from mpc.policies.q_learning.initialisers import Initialisation, initial_values
 from mpc.policies.q_learning.rewards import RewardKind, Transition, reward
 from mpc.policies.q_learning.states import Action, State, StateGrid
 from mpc.policies.q_learning.strategies import ExecutorStrategy, StrategyKind, waiting_batches
-from mpc.policies.routing import rebalanced
-from mpc.values import Configuration, ConfigurationSpace, Decision, FloatArray, Measurement
+from mpc.values import ConfigurationSpace, Decision, FloatArray, Measurement
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,16 +101,13 @@ class QLearningPolicy:
         """A copy of the table: what each action is worth in each state."""
         return self._values.copy()
 
-    def decide(self, measurement: Measurement) -> Decision:
+    def decide(self, measurement: Measurement, bounds: Bounds) -> Decision:
         self._history.add(measurement)
-        change, reason = self._change(measurement)
-        space = self._space
+        change, reason = self._change(measurement, bounds)
         executors = measurement.requested.executors + change
-        executors = min(max(executors, space.min_executors), space.max_executors)
-        target = Configuration(executors, space.frequencies_khz[-1])
-        return Decision(target, reason, key_owners=rebalanced(measurement, executors))
+        return at_full_speed(measurement, bounds, executors, reason)
 
-    def _change(self, measurement: Measurement) -> tuple[int, str]:
+    def _change(self, measurement: Measurement, bounds: Bounds) -> tuple[int, str]:
         interval_s = self._parameters.decision_interval_s
         # A clock that went back belongs to another run; what was learned stays.
         if self._decided_s is not None and 0 <= measurement.time_s - self._decided_s < interval_s:
@@ -119,13 +117,13 @@ class QLearningPolicy:
             return 0, "no latency measured"
         self._decided_s = measurement.time_s
         state = self._grid.state(latency_s, self._history.compare_load())
-        action = self._step(state, measurement)
+        action = self._step(state, measurement, bounds)
         waiting = waiting_batches(measurement, self._parameters.batch_interval_s)
         change = self._strategy.change(action, waiting)
         load = "rising" if state.rising else "falling"
         return change, f"{_WORDS[action]} at latency {latency_s:.3g} s with the load {load}"
 
-    def _step(self, state: State, measurement: Measurement) -> Action:
+    def _step(self, state: State, measurement: Measurement, bounds: Bounds) -> Action:
         """One step of Algorithm 3: choose the next action, then learn from the one before."""
         executors = measurement.requested.executors
         before, last_action = self._last or (None, None)
@@ -133,8 +131,8 @@ class QLearningPolicy:
             before,
             last_action,
             state,
-            can_grow=executors < self._space.max_executors,
-            can_shrink=executors > self._space.min_executors,
+            can_grow=executors < bounds.space.max_executors,
+            can_shrink=executors > bounds.space.min_executors,
         )
         action = self._exploration.choose(self._values[state.index], allowed, self._generator)
         if before is not None and last_action is not None:

@@ -14,6 +14,7 @@ Eq. 4.6 says; the rest as `q-learning`.
 
 import numpy as np
 
+from mpc.bounds import Bounds
 from mpc.policies.q_learning.exploration import Exploration
 from mpc.policies.q_learning.policy import QLearningParameters, QLearningPolicy
 from mpc.policies.q_learning.rewards import Transition
@@ -75,7 +76,7 @@ class ValueIterationPolicy(QLearningPolicy):
     def training(self) -> bool:
         return self._model is not None
 
-    def decide(self, measurement: Measurement) -> Decision:
+    def decide(self, measurement: Measurement, bounds: Bounds) -> Decision:
         if self._model is not None:
             if self._trained_since_s is None:
                 self._trained_since_s = measurement.time_s
@@ -85,7 +86,7 @@ class ValueIterationPolicy(QLearningPolicy):
                 )
                 self._model = None
                 self._exploration = self._afterwards
-        return super().decide(measurement)
+        return super().decide(measurement, bounds)
 
     def _learn(self, change: Transition, worth: float, next_action: Action) -> None:
         if self._model is not None:

@@ -12,14 +12,11 @@ from dataclasses import dataclass
 from energy.errors import HostError
 from energy.meters.contract import Meter, Reading
 from energy.tree import Tree
-from runtime.agent.core import reports
 from runtime.agent.core.audit import AuditLog, Detail
-from runtime.agent.core.faults import refusal_of
 from runtime.agent.core.frequency import FrequencyKeeper
 from runtime.agent.core.journal import Journal
 from runtime.agent.core.lease import LeaseKeeper
 from runtime.agent.core.ledger import Ledger
-from runtime.agent.core.reports import Identity
 from runtime.agent.core.state import (
     AuditUnavailable,
     JournalCorrupt,
@@ -28,9 +25,10 @@ from runtime.agent.core.state import (
 )
 from runtime.agent.host.executors import Executor
 from runtime.agent.service.settings import FrequencyRules
-from runtime.agent.wire.caller import Caller
+from runtime.agent.wire.callers import Caller
 from runtime.agent.wire.messages import (
     EnergyReport,
+    ExecutorReport,
     ExecutorsReport,
     FrequencyRequest,
     FrequencySet,
@@ -43,13 +41,23 @@ from runtime.agent.wire.messages import (
     RenewRequest,
     Status,
 )
-from runtime.agent.wire.refusals import Refused
+from runtime.agent.wire.refusals import Refused, refusal_of
 from runtime.clock import Clock
 
 _POLL_S = 0.5
 """A tick that comes early does not poll the meter again."""
 _REFRESH_S = 10.0
 _STALE_READING_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who this agent is; a restart under the same boot id may find originals to restore."""
+
+    version: str
+    host: str
+    boot_id: str
+    emulated: bool
 
 
 @dataclass(slots=True)
@@ -122,13 +130,13 @@ class Agent:
     def stop(self) -> Released:
         """Restore the host; every later command is refused."""
         if self._stopping:
-            return Released((), ())
+            return Released()
         self._stopping = True
         self._leases.end()
         released = self._frequency.restore("stop")
         self._audit.event("stopped")
         self._audit.close()
-        return reports.released(released)
+        return released
 
     def tick(self) -> None:
         """Expire, watch, try again, measure. Never raises because of the host."""
@@ -193,8 +201,18 @@ class Agent:
             return self._give_back(caller, "release_as_administrator")
 
     def hello(self) -> Hello:
-        return reports.hello(
-            self._identity, self._frequency.policies, self._rules, self._meter, self._meter_reason
+        meter = self._meter
+        return Hello(
+            version=self._identity.version,
+            host=self._identity.host,
+            boot_id=self._identity.boot_id,
+            emulated=self._identity.emulated,
+            policies=tuple(self._frequency.policies.values()),
+            floor_khz=self._rules.floor_khz,
+            may_move_minimum=self._rules.may_move_minimum,
+            meter=None if meter is None else meter.name,
+            energy_source=None if meter is None else meter.source,
+            meter_reason=self._meter_reason if meter is None else None,
         )
 
     def energy(self) -> EnergyReport:
@@ -204,10 +222,23 @@ class Agent:
         if self._reading is None:
             reason = self._meter_problem or self._meter_reason or "no meter"
             raise Refused("unavailable", f"no energy can be read on this host: {reason}")
-        return reports.energy(self._identity, self._started_s, self._reading)
+        return EnergyReport(
+            at_ms=round(self._reading.at_s * 1000),
+            boot_id=self._identity.boot_id,
+            started_ms=round(self._started_s * 1000),
+            source=self._reading.source,
+            total_uj=self._reading.total_uj,
+            zones=self._reading.zones,
+        )
 
     def executors(self) -> ExecutorsReport:
-        return reports.executors(self._clock.boot_s(), self._find_executors())
+        found = tuple(
+            ExecutorReport(
+                one.application, one.executor_id, one.pid, one.cores, round(one.cpu_s * 1e3)
+            )
+            for one in self._find_executors()
+        )
+        return ExecutorsReport(round(self._clock.boot_s() * 1000), found)
 
     def status(self) -> Status:
         now_s = self._clock.boot_s()
@@ -220,12 +251,7 @@ class Agent:
             holder=None if lease is None else lease.holder,
             epoch=self._ledger.epoch,
             expires_in_ms=None if lease is None else lease.remaining_ms(now_s),
-            policies=tuple(
-                reports.policy_status(
-                    policy, self._ledger.held.get(name), self._frequency.free_limit_khz(name)
-                )
-                for name, policy in self._frequency.policies.items()
-            ),
+            policies=self._frequency.statuses(),
             energy_source=None if self._meter is None else self._meter.source,
             total_uj=None if self._reading is None else self._reading.total_uj,
             accepted=self.counters.accepted,
@@ -266,7 +292,7 @@ class Agent:
         with suppress(AuditUnavailable):  # restoring never waits for the log
             self._audit.accepted(caller.name, action, **details)
         self._leases.end()
-        return reports.released(self._frequency.restore(action))
+        return self._frequency.restore(action)
 
     def _expire(self, now_s: float) -> None:
         lease = self._leases.lease

@@ -9,25 +9,24 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from energy.cpufreq.actuation import Actuator
 from energy.cpufreq.attributes import read_khz
 from energy.cpufreq.discover import discover, read_policy
 from energy.cpufreq.limits import expected_max_khz
 from energy.cpufreq.originals import Written, is_ours
-from energy.cpufreq.policy import LimitOutcome, LimitRequest, Limits, Policy
+from energy.cpufreq.policy import CpuPolicy, LimitOutcome, LimitRequest, Limits
 from energy.cpufreq.throttling import Throttling
 from energy.errors import FrequencyDenied, HostError, PolicyInactive
 from energy.tree import Tree
-from runtime.agent.core.actuation import Actuation
 from runtime.agent.core.audit import AuditLog
-from runtime.agent.core.faults import denied
 from runtime.agent.core.journal import Entry
 from runtime.agent.core.ledger import Held, Ledger
-from runtime.agent.core.restore import Restored, by_name, restore_policies
+from runtime.agent.core.restore import by_name, restore_policies
 from runtime.agent.core.state import JournalUnavailable
 from runtime.agent.core.targets import choose_targets, drifted_refusal
 from runtime.agent.service.settings import FrequencyRules
-from runtime.agent.wire.messages import FrequencyRequest, FrequencySet, PolicyOutcome
-from runtime.agent.wire.refusals import Refused
+from runtime.agent.wire.messages import FrequencyRequest, FrequencySet, PolicyStatus, Released
+from runtime.agent.wire.refusals import Refused, denied
 
 _MOST_WRITTEN = 8
 """Values of one attribute that can be in doubt; only failing writes make it more than two."""
@@ -38,7 +37,7 @@ class Change:
     """A command that was found valid and has not been carried out yet."""
 
     requests: tuple[LimitRequest, ...]
-    unchanged: tuple[PolicyOutcome, ...]
+    unchanged: tuple[LimitOutcome, ...]
     """Policies that are as wanted already: neither journaled nor written again."""
     left_alone: tuple[str, ...]
 
@@ -49,11 +48,11 @@ class FrequencyKeeper:
     def __init__(self, tree: Tree, rules: FrequencyRules, ledger: Ledger, audit: AuditLog) -> None:
         self._tree = tree
         self._min_dwell_s = rules.min_dwell_ms / 1000
-        self._actuation = Actuation(tree, rules)
+        self._actuator = Actuator(tree, rules.actuation, rules.floor_khz, rules.may_move_minimum)
         self._ledger = ledger
         self._audit = audit
         self._changed_s: float | None = None
-        self.policies: dict[str, Policy] = {}
+        self.policies: dict[str, CpuPolicy] = {}
         self.drifts = 0
 
     def refresh(self) -> None:
@@ -67,7 +66,7 @@ class FrequencyKeeper:
         drifted = self._ledger.drifted()
         left_alone = [] if named else sorted(drifted)
         requests: list[LimitRequest] = []
-        unchanged: list[PolicyOutcome] = []
+        unchanged: list[LimitOutcome] = []
         throttling = Throttling(self._tree)
         for policy in choose_targets(self.policies, request.policies, drifted):
             wanted = LimitRequest(policy.name, request.max_khz, request.min_khz)
@@ -91,7 +90,7 @@ class FrequencyKeeper:
 
     def carry_out(self, change: Change, now_s: float) -> FrequencySet:
         """Journal, write, read back: all of the policies or none."""
-        done: tuple[PolicyOutcome, ...] = ()
+        outcomes: tuple[LimitOutcome, ...] = ()
         if change.requests:
             entries = {wanted.policy: self._intended(wanted) for wanted in change.requests}
             before = {name: self._ledger.held.get(name) for name in entries}
@@ -102,16 +101,12 @@ class FrequencyKeeper:
                 # Whatever happens now, it has to be restored until the outcome is known.
                 self._ledger.held[name] = Held(entry, None, None)
             try:
-                outcomes = self._actuation.apply(self.policies, change.requests, previous)
+                outcomes = self._actuator.apply(self.policies, change.requests, previous)
             except HostError:
                 self._keep_what_is_as_before(before)
                 raise
             self._hold(change.requests, outcomes, entries)
-            done = tuple(
-                PolicyOutcome(one.policy, one.requested_khz, one.effective_khz, one.clamped)
-                for one in outcomes
-            )
-        return FrequencySet(done + change.unchanged, change.left_alone)
+        return FrequencySet(outcomes + change.unchanged, change.left_alone)
 
     def watch(self) -> str | None:
         """Compare the held policies with their last read-back; says what could not be read."""
@@ -129,14 +124,24 @@ class FrequencyKeeper:
                 problem = str(error)
         return problem
 
-    def free_limit_khz(self, name: str) -> int | None:
-        """The upper limit of a policy that is not held; None if it is, or cannot be read."""
-        if name in self._ledger.held:
-            return None
-        try:
-            return read_khz(self._tree, name, "scaling_max_freq")
-        except HostError:
-            return None
+    def statuses(self) -> tuple[PolicyStatus, ...]:
+        return tuple(self._status(policy) for policy in self.policies.values())
+
+    def _status(self, policy: CpuPolicy) -> PolicyStatus:
+        held = self._ledger.held.get(policy.name)
+        if held is None:
+            limit_khz = None
+            with suppress(HostError):
+                limit_khz = read_khz(self._tree, policy.name, "scaling_max_freq")
+            return PolicyStatus(policy.name, policy.active, None, None, limit_khz, False)
+        return PolicyStatus(
+            name=policy.name,
+            active=policy.active,
+            original_max_khz=held.entry.original.max_khz,
+            requested_khz=None if held.request is None else held.request.max_khz,
+            effective_khz=None if held.seen is None else held.seen.max_khz,
+            drifted=held.drifted,
+        )
 
     def retry(self) -> None:
         """Try again what could not be restored when its lease ended."""
@@ -145,11 +150,11 @@ class FrequencyKeeper:
         if waiting:
             self._restore(waiting, "retry")
 
-    def restore(self, reason: str) -> Restored:
+    def restore(self, reason: str) -> Released:
         """The lease is over: put everything back."""
         return self._restore(list(self._ledger.held), reason)
 
-    def _restore(self, names: Sequence[str], reason: str) -> Restored:
+    def _restore(self, names: Sequence[str], reason: str) -> Released:
         return restore_policies(self._tree, self.policies, self._ledger, names, self._audit, reason)
 
     def _wake(self) -> None:
@@ -159,7 +164,7 @@ class FrequencyKeeper:
                 with suppress(HostError):
                     self.policies[name] = read_policy(self._tree, name)
 
-    def _compare(self, policy: Policy, throttling: Throttling) -> Held | None:
+    def _compare(self, policy: CpuPolicy, throttling: Throttling) -> Held | None:
         """What is held of the policy after a look at it; None: it is not, or not any more."""
         held = self._ledger.held.get(policy.name)
         if held is None or held.drifted:
@@ -168,10 +173,10 @@ class FrequencyKeeper:
         if (
             held.request is not None
             and held.seen is not None
-            and self._actuation.still(policy, held.seen, with_minimum)
+            and self._actuator.is_unchanged(policy, held.seen, with_minimum)
         ):
             return held
-        seen = self._actuation.seen(policy)
+        seen = self._actuator.read(policy)
         ours = is_ours(self._tree, policy, held.entry.original, held.entry.written, throttling)
         if all(ours.values()):
             held = replace(held, seen=seen)
@@ -195,9 +200,9 @@ class FrequencyKeeper:
         )
         return held
 
-    def _check(self, policy: Policy, wanted: LimitRequest) -> None:
+    def _check(self, policy: CpuPolicy, wanted: LimitRequest) -> None:
         try:
-            self._actuation.check(policy, wanted)
+            self._actuator.check(policy, wanted)
         except FrequencyDenied as error:
             lower = error.value_khz == wanted.min_khz != wanted.max_khz
             raise denied(error, "min_khz" if lower else "max_khz") from error
@@ -216,10 +221,10 @@ class FrequencyKeeper:
     def _intended(self, wanted: LimitRequest) -> Entry:
         """The journal entry that covers the policy before, during and after the change."""
         policy = self.policies[wanted.policy]
-        written = self._actuation.written(policy, wanted)
+        written = self._actuator.writes_of(policy, wanted)
         held = self._ledger.held.get(wanted.policy)
         if held is None:
-            return Entry(self._actuation.save_original(policy), written)
+            return Entry(self._actuator.save_original(policy), written)
         # Never a new original over a journaled one: that would be our own value.
         return Entry(held.entry.original, _both(held.entry.written, written))
 
@@ -234,7 +239,7 @@ class FrequencyKeeper:
         for wanted, outcome in zip(requests, outcomes, strict=True):
             policy = self.policies[wanted.policy]
             entry = entries[wanted.policy]
-            newest = self._actuation.written(policy, wanted)
+            newest = self._actuator.writes_of(policy, wanted)
             exact = Entry(entry.original, _newest(entry.written, newest))
             seen = Limits(outcome.effective_min_khz, outcome.effective_khz)
             self._ledger.held[wanted.policy] = Held(exact, wanted, seen)
@@ -242,7 +247,7 @@ class FrequencyKeeper:
                 is_ours(self._tree, policy, exact.original, exact.written, throttling).values()
             ):
                 # Something that leaves no trace holds it lower: what came of our write is ours.
-                came_of_it = self._actuation.written(
+                came_of_it = self._actuator.writes_of(
                     policy, LimitRequest(policy.name, outcome.effective_khz)
                 )
                 surprises[wanted.policy] = Entry(exact.original, _both(exact.written, came_of_it))
@@ -256,7 +261,7 @@ class FrequencyKeeper:
         """After a failed change that was undone; what was not undone is restored with a tick."""
         for name, held in before.items():
             try:
-                seen = self._actuation.seen(self.policies[name])
+                seen = self._actuator.read(self.policies[name])
             except HostError:
                 continue
             if held is not None and held.request is not None and seen == held.seen is not None:
@@ -264,9 +269,9 @@ class FrequencyKeeper:
                 self._ledger.held[name] = replace(held, entry=entry)
 
 
-def _unchanged(wanted: LimitRequest, seen: Limits) -> PolicyOutcome:
+def _unchanged(wanted: LimitRequest, seen: Limits) -> LimitOutcome:
     clamped = seen.max_khz != wanted.max_khz
-    return PolicyOutcome(wanted.policy, wanted.max_khz, seen.max_khz, clamped)
+    return LimitOutcome(wanted.policy, wanted.max_khz, seen.max_khz, clamped, seen.min_khz)
 
 
 def _both(older: Written, newer: Written) -> Written:

@@ -6,7 +6,6 @@ journal of another boot is void, since the kernel has its defaults back, but its
 corrupt one is never overwritten: without it nobody knows the originals.
 """
 
-import os
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from runtime.agent.core.state import (
     check_private_file,
 )
 from runtime.agent.wire.messages import PolicyName
+from runtime.files import ReplacedFile
 
 _LONGEST = 16 * 1024 * 1024
 _CHECK = b"\n%08x\n"
@@ -61,9 +61,8 @@ class Journal:
     """
 
     def __init__(self, lock: StateLock, boot_id: str) -> None:
-        self._folder = lock.folder
         self.path = lock.folder / "journal.json"
-        self._fresh = lock.folder / "journal.json.new"
+        self._file = ReplacedFile(self.path, durable=True)
         self._boot_id = boot_id
 
     def load(self) -> Recorded:
@@ -92,33 +91,9 @@ class Journal:
         """Replace the journal; after an error the old or the new one is there, never a mixture."""
         data = msgspec.json.encode(_File(1, self._boot_id, epoch, dict(entries)))
         try:
-            self._write_fresh(data + _CHECK % zlib.crc32(data))
-            self._rename()
-            self._sync_folder()
+            self._file.replace(data + _CHECK % zlib.crc32(data))
         except OSError as error:
             raise JournalUnavailable(self.path, error) from error
-
-    def _write_fresh(self, data: bytes) -> None:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
-        descriptor = os.open(self._fresh, flags, 0o600)
-        try:
-            os.fchmod(descriptor, 0o600)
-            rest = memoryview(data)
-            while rest:
-                rest = rest[os.write(descriptor, rest) :]
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-    def _rename(self) -> None:
-        self._fresh.replace(self.path)
-
-    def _sync_folder(self) -> None:
-        descriptor = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 def _checked(data: bytes) -> bytes:

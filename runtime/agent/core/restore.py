@@ -5,36 +5,27 @@ it meanwhile. What cannot be restored now stays there and is tried again.
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from energy.cpufreq.discover import discover
 from energy.cpufreq.originals import RestoreOutcome, restore
-from energy.cpufreq.policy import Policy
+from energy.cpufreq.policy import CpuPolicy
 from energy.errors import HostError, PolicyUnknown
 from energy.tree import Tree
 from runtime.agent.core.audit import AuditLog
 from runtime.agent.core.journal import Entry, Journal
 from runtime.agent.core.ledger import Ledger
-
-
-@dataclass(frozen=True, slots=True)
-class Restored:
-    """What became of each policy."""
-
-    restored: tuple[str, ...]
-    left_alone: tuple[str, ...]
-    failed: Mapping[str, str]
-    """Policy to the reason; these are still in the journal."""
+from runtime.agent.wire.messages import Released
 
 
 def restore_policies(
     tree: Tree,
-    policies: Mapping[str, Policy],
+    policies: Mapping[str, CpuPolicy],
     ledger: Ledger,
     names: Iterable[str],
     audit: AuditLog,
     reason: str,
-) -> Restored:
+) -> Released:
     """Restore what the ledger holds of `names`; never raises because of one policy."""
     restored: list[str] = []
     left_alone: list[str] = []
@@ -59,16 +50,16 @@ def restore_policies(
     ledger.settle()
     if restored:
         audit.event("restored", reason=reason, count=len(restored), policies=" ".join(restored))
-    return Restored(tuple(restored), tuple(left_alone), failed)
+    return Released(tuple(restored), tuple(left_alone), failed)
 
 
-def _restore(tree: Tree, policy: Policy | None, entry: Entry) -> RestoreOutcome:
+def _restore(tree: Tree, policy: CpuPolicy | None, entry: Entry) -> RestoreOutcome:
     if policy is None:
         raise PolicyUnknown(entry.original.policy)
     return restore(tree, policy, entry.original, entry.written)
 
 
-def restore_host(journal: Journal, tree: Tree, audit: AuditLog) -> Restored:
+def restore_host(journal: Journal, tree: Tree, audit: AuditLog) -> Released:
     """Restore a host whose agent is gone (`ExecStopPost`), from its journal alone.
 
     Raises `JournalCorrupt` when nobody knows the originals any more.
@@ -79,5 +70,5 @@ def restore_host(journal: Journal, tree: Tree, audit: AuditLog) -> Restored:
     return restore_policies(tree, policies, ledger, ledger.held, audit, "restore command")
 
 
-def by_name(policies: Collection[Policy]) -> dict[str, Policy]:
+def by_name(policies: Collection[CpuPolicy]) -> dict[str, CpuPolicy]:
     return {policy.name: policy for policy in policies}

@@ -2,13 +2,13 @@
 
 from collections.abc import Collection, Mapping, Sequence
 
-from energy.cpufreq.policy import Policy
+from energy.cpufreq.policy import CpuPolicy
 from runtime.agent.wire.refusals import Refused
 
 
 def choose_targets(
-    policies: Mapping[str, Policy], named: Sequence[str] | None, drifted: Collection[str]
-) -> tuple[Policy, ...]:
+    policies: Mapping[str, CpuPolicy], named: Sequence[str] | None, drifted: Collection[str]
+) -> tuple[CpuPolicy, ...]:
     """The named policies, or every active one that nobody else has changed.
 
     A name that cannot be followed is refused; without names, such policies are passed over.
@@ -53,7 +53,7 @@ def drifted_refusal(name: str) -> Refused:
     )
 
 
-def _nothing_left(policies: Mapping[str, Policy], drifted: Collection[str]) -> Refused:
+def _nothing_left(policies: Mapping[str, CpuPolicy], drifted: Collection[str]) -> Refused:
     if not policies:
         return Refused("unsupported", "this host has no frequency policies")
     if drifted:
@@ -61,7 +61,7 @@ def _nothing_left(policies: Mapping[str, Policy], drifted: Collection[str]) -> R
     return Refused("policy_inactive", "the CPUs of every frequency policy are offline")
 
 
-def _check_domains(policies: Mapping[str, Policy], names: Collection[str]) -> None:
+def _check_domains(policies: Mapping[str, CpuPolicy], names: Collection[str]) -> None:
     """CPUs of one clock domain run at the highest of their caps: a part of it changes nothing."""
     owners = {
         cpu: policy.name for policy in policies.values() if policy.active for cpu in policy.cpus

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from runtime.agent.host.processes import TICKS_PER_S, Identity, ProcessStat, ProcFolder, TreeTime
+from energy.processes import NS_PER_S, Process, ProcessStat, ProcFolder, TreeTime
 
 MOST_EXECUTORS = 1024
 MOST_PROCESSES = 2048
@@ -118,7 +118,7 @@ class ExecutorFinder:
         self._scanned_s: float | None = None
         self._scans = 0
         self._known: dict[int, _Known] = {}
-        self._trees: dict[Identity, _Tree] = {}
+        self._trees: dict[Process, _Tree] = {}
 
     def find(self) -> tuple[Executor, ...]:
         """The executors that live now, oldest first; one of each application and id."""
@@ -127,9 +127,10 @@ class ExecutorFinder:
             self._scanned_s = now_s
             self._scan()
         found: dict[tuple[str, str], Executor] = {}
-        for root, tree in sorted(self._trees.items(), key=lambda item: item[0][::-1]):
+        for root in sorted(self._trees, key=_age):
+            tree = self._trees[root]
             self._read(tree)
-            main = tree.members.get(root[0])
+            main = tree.members.get(root.pid)
             if main is None or main.is_zombie:
                 self._end(root)
                 continue
@@ -141,13 +142,13 @@ class ExecutorFinder:
                     executor_id=claim.executor_id,
                     pid=main.pid,
                     cores=claim.cores,
-                    cpu_s=tree.time.ticks / TICKS_PER_S,
+                    cpu_s=tree.time.used_ns / NS_PER_S,
                     pids=tuple(tree.members),
                 ),
             )
         return tuple(found.values())
 
-    def _end(self, root: Identity) -> None:
+    def _end(self, root: Process) -> None:
         tree = self._trees.pop(root)
         tree.members.clear()
         tree.ended = True
@@ -155,7 +156,7 @@ class ExecutorFinder:
     def _read(self, tree: _Tree) -> None:
         for pid, last in list(tree.members.items()):
             stat = self._stat(pid, last)
-            if stat is None or stat.identity != last.identity:
+            if stat is None or stat.process != last.process:
                 del tree.members[pid]
                 self._known.pop(pid, None)
             else:
@@ -196,7 +197,7 @@ class ExecutorFinder:
             self._known.pop(pid, None)
             return False
         known = self._known.get(pid)
-        is_new = known is None or known.stat.identity != stat.identity
+        is_new = known is None or known.stat.process != stat.process
         if known is None or is_new:
             known = self._known[pid] = _Known(stat)
         known.claim = self._claim(pid)
@@ -224,12 +225,12 @@ class ExecutorFinder:
         room = MOST_PROCESSES - sum(len(tree.members) for tree in self._trees.values())
         loose = [known for known in self._known.values() if known.tree is None]
         # Parents are older than their children; pids tell them apart within one tick.
-        for known in sorted(loose, key=lambda known: known.stat.identity[::-1]):
+        for known in sorted(loose, key=lambda known: _age(known.stat.process)):
             if room == 0:
                 return
             tree = self._tree_of_parent(known)
             if tree is None and known.claim is not None and len(self._trees) < MOST_EXECUTORS:
-                tree = self._trees[known.stat.identity] = _Tree(known.claim)
+                tree = self._trees[known.stat.process] = _Tree(known.claim)
             known.tree = tree
             if tree is not None and not tree.ended:
                 tree.members[known.stat.pid] = known.stat
@@ -238,6 +239,11 @@ class ExecutorFinder:
     def _tree_of_parent(self, known: _Known) -> _Tree | None:
         parent = self._known.get(known.stat.parent_pid)
         # A parent is never younger: that pid has been given to another process since.
-        if parent is None or parent.stat.started_ticks > known.stat.started_ticks:
+        if parent is None or parent.stat.process.start_ticks > known.stat.process.start_ticks:
             return None
         return parent.tree
+
+
+def _age(process: Process) -> tuple[int, int]:
+    """Sorts the oldest first; pids decide within one tick."""
+    return process.start_ticks, process.pid

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from energy.errors import MeterUnavailable
 from energy.meters.choose import choose_meter
-from energy.meters.contract import Meter, Source
+from energy.meters.contract import Meter, PowerSource
 from energy.tree import FolderTree, Tree
 from runtime.agent.host.executors import Executor, ExecutorFinder
 from runtime.agent.service.settings import AgentConfig, EnergyRules
@@ -71,7 +71,7 @@ def open_host(config: AgentConfig, root: Path, clock: Clock) -> Host:
 
 def open_meter(rules: EnergyRules, host: Host) -> ChosenMeter:
     """Frequencies can be set without a meter, so that none is no reason to stop."""
-    source: Source = "emulated" if host.emulated else "measured"
+    source: PowerSource = "emulated" if host.emulated else "measured"
     try:
         meter = choose_meter(rules.meter, host.tree, rules.full_power_w, source)
     except MeterUnavailable as error:

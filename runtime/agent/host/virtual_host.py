@@ -10,9 +10,9 @@ from dataclasses import replace
 from energy.emulation.description import HostDescription
 from energy.emulation.dvfs.choose import choose_throttle
 from energy.emulation.dvfs.dvfs import VirtualDvfs, package_zones
-from energy.emulation.dvfs.watts import prior_watts
 from energy.emulation.host import EmulatedHost
 from energy.errors import HostError
+from energy.prior import prior_watts
 from energy.tree import Tree
 from runtime.agent.host.executors import Executor, ExecutorFinder
 from runtime.agent.service.settings import AgentConfig

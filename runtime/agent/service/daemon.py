@@ -17,10 +17,9 @@ from typing import TextIO
 import msgspec
 
 from energy.errors import HostError
-from runtime.agent.core.agent import Agent
+from runtime.agent.core.agent import Agent, Identity
 from runtime.agent.core.audit import AuditLog
 from runtime.agent.core.journal import Journal
-from runtime.agent.core.reports import Identity
 from runtime.agent.core.state import StateLock
 from runtime.agent.host.host import Host, open_host, open_meter, read_boot_id
 from runtime.agent.service.metrics import AgentMetrics
@@ -33,7 +32,7 @@ from runtime.agent.wire.tls import ServerTls, TlsFiles
 from runtime.agent.wire.trust import check_unwritable
 from runtime.agent.wire.worker import Worker
 from runtime.clock import SystemClock
-from runtime.config.errors import ConfigError
+from runtime.config.strict import ConfigError
 
 TICK_S = 1.0
 _LATE_S = 10.0

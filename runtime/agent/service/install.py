@@ -9,7 +9,6 @@ import os
 import re
 import stat
 import sysconfig
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -18,6 +17,7 @@ from typing import Literal
 
 from runtime.agent.service.documents import default_agent_toml
 from runtime.agent.service.load import DEFAULT_PATH
+from runtime.files import replace_file
 
 State = Literal["new", "unchanged", "kept", "different"]
 
@@ -115,7 +115,8 @@ def carry_out(steps: Sequence[Step]) -> None:
     """Write what is new or different."""
     for step in steps:
         if step.state in ("new", "different"):
-            _replace(step.place, step.file.content, step.file.mode)
+            step.place.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+            replace_file(step.place, step.file.content.encode(), step.file.mode, durable=True)
 
 
 def _step(file: InstalledFile, place: Path) -> Step:
@@ -127,27 +128,6 @@ def _step(file: InstalledFile, place: Path) -> Step:
     mode = stat.S_IMODE(place.stat().st_mode)
     same = (present, mode) == (file.content, file.mode)
     return Step(file, place, "unchanged" if same else "different", present, mode)
-
-
-def _replace(place: Path, content: str, mode: int) -> None:
-    place.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")
-    temporary = Path(name)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content.encode())
-            os.fchmod(file.fileno(), mode)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(place)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    folder = os.open(place.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
 
 
 def _packaged(name: str) -> str:

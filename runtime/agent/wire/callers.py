@@ -7,12 +7,21 @@ import struct
 from asyncio import BaseTransport
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-
-from runtime.agent.wire.caller import Caller
+from typing import Literal
 
 _CREDENTIALS = struct.Struct("3i")
 """`struct ucred`: pid, uid, gid."""
 _LONGEST_HOST = 255
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """A name that was proven, by a certificate or by the kernel, and what it may do."""
+
+    name: str
+    kind: Literal["certificate", "local", "loopback"]
+    may_command: bool
+    administrator: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,9 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from energy.cpufreq.policy import CpuPolicy, LimitOutcome
+from energy.meters.contract import Zone
+
 LARGEST_EXACT = 2**53 - 1
 """The largest integer every JSON reader keeps exactly."""
 MOST_POLICIES = 4096
@@ -58,21 +61,6 @@ class Answer(Struct, frozen=True, omit_defaults=False):
     """Base of what the agent answers."""
 
 
-class PolicyReport(Answer, frozen=True):
-    """What a policy can do; sent once, in hello."""
-
-    name: str
-    cpus: tuple[int, ...]
-    domain_cpus: tuple[int, ...]
-    driver: str
-    governor: str | None
-    hardware_min_khz: int
-    hardware_max_khz: int
-    table_khz: tuple[int, ...] | None
-    boost: bool | None
-    active: bool
-
-
 class Hello(Answer, frozen=True):
     """Who this agent is and what its host can do."""
 
@@ -80,7 +68,7 @@ class Hello(Answer, frozen=True):
     host: str
     boot_id: str
     emulated: bool
-    policies: tuple[PolicyReport, ...]
+    policies: tuple[CpuPolicy, ...]
     floor_khz: int | None
     """Lowest cap the operator allows; None: whatever the hardware offers."""
     may_move_minimum: bool
@@ -101,28 +89,20 @@ class Renewed(Answer, frozen=True):
     expires_in_ms: int
 
 
-class PolicyOutcome(Answer, frozen=True):
-    policy: str
-    requested_khz: int
-    effective_khz: int
-    clamped: bool
-
-
 class FrequencySet(Answer, frozen=True):
-    outcomes: tuple[PolicyOutcome, ...]
+    outcomes: tuple[LimitOutcome, ...]
     left_alone: tuple[str, ...]
     """Policies that somebody else changed meanwhile; the agent does not fight over them."""
 
 
 class Released(Answer, frozen=True):
-    restored: tuple[str, ...]
-    left_alone: tuple[str, ...]
+    """What became of each policy that had been changed."""
 
-
-class ZoneReport(Answer, frozen=True):
-    name: str
-    energy_uj: int | None
-    reason: str | None
+    restored: tuple[str, ...] = ()
+    left_alone: tuple[str, ...] = ()
+    """Policies that somebody else changed meanwhile."""
+    failed: dict[str, str] = {}
+    """Policy to the reason; these are tried again."""
 
 
 class EnergyReport(Answer, frozen=True):
@@ -135,7 +115,7 @@ class EnergyReport(Answer, frozen=True):
     """Changes when the agent restarts: counters of two starts must not be subtracted."""
     source: str
     total_uj: int | None
-    zones: tuple[ZoneReport, ...]
+    zones: tuple[Zone, ...]
 
 
 class ExecutorReport(Answer, frozen=True):

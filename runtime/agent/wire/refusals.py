@@ -1,12 +1,23 @@
 """Every way the agent says no. One code each, with field, value and range where there are any.
 
 `Refused` is the only exception the core raises on purpose; the server turns it into
-`{"error": {"code", "message", "field", "value", "allowed"}}` with the status of its code.
+`{"error": {"code", "message", "field", "value", "allowed"}}` with the status of its code. What went
+wrong on the host or with the agent's own files is put into these words here as well.
 """
 
 from typing import Literal
 
 from msgspec import Struct
+
+from energy.errors import (
+    FrequencyDenied,
+    HostError,
+    MeterUnavailable,
+    ModeUnsupported,
+    PolicyInactive,
+    PolicyUnknown,
+)
+from runtime.agent.core.state import StateError
 
 Code = Literal[
     "bad_request",
@@ -62,6 +73,13 @@ HTTP_STATUS: dict[Code, int] = {
     "internal": 500,
 }
 
+_HOST_CODES: tuple[tuple[type[HostError], Code], ...] = (
+    (PolicyUnknown, "policy_unknown"),
+    (PolicyInactive, "policy_inactive"),
+    (ModeUnsupported, "unsupported"),
+    (MeterUnavailable, "unavailable"),
+)
+
 
 class Refusal(Struct, frozen=True):
     """The body of every answer that is not a success."""
@@ -98,3 +116,25 @@ class Refused(Exception):
     @property
     def code(self) -> Code:
         return self.refusal.code
+
+
+def refusal_of(error: HostError | StateError) -> Refused:
+    if isinstance(error, StateError):
+        return Refused("unavailable", str(error))
+    if isinstance(error, FrequencyDenied):
+        return denied(error, "max_khz")
+    for kind, code in _HOST_CODES:
+        if isinstance(error, kind):
+            return Refused(code, str(error))
+    return Refused("host_fault", str(error))
+
+
+def denied(error: FrequencyDenied, field: str) -> Refused:
+    """A frequency out of range, and which of the caller's fields it is."""
+    return Refused(
+        "frequency_denied",
+        str(error),
+        field=field,
+        value=error.value_khz,
+        allowed=error.allowed,
+    )

@@ -17,8 +17,7 @@ from aiohttp import hdrs, web
 from runtime.agent.service.metrics import CONTENT_TYPE, AgentMetrics
 from runtime.agent.service.settings import Guard
 from runtime.agent.wire.answers import JSON, answer_response, refusal_response, text_response
-from runtime.agent.wire.caller import Caller
-from runtime.agent.wire.callers import Peer, identify, is_loopback_host
+from runtime.agent.wire.callers import Caller, Peer, identify, is_loopback_host
 from runtime.agent.wire.connections import Connection, ConnectionServer
 from runtime.agent.wire.decode import LARGEST_BODY, AnyRequest, decode, too_large
 from runtime.agent.wire.messages import (
@@ -44,7 +43,7 @@ from runtime.agent.wire.worker import Worker
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
-class AgentPort(Protocol):
+class CommandPort(Protocol):
     """The core, as far as callers reach it."""
 
     def hello(self) -> Hello: ...
@@ -83,7 +82,7 @@ class AgentServer:
 
     def __init__(
         self,
-        agent: AgentPort,
+        agent: CommandPort,
         audit: AuditPort,
         worker: Worker,
         metrics: AgentMetrics,
@@ -267,7 +266,7 @@ async def _body(request: web.BaseRequest, deadline: float) -> bytes:
         raise Refused("bad_request", f"malformed body: {error}"[:200]) from None
 
 
-def _routes(agent: AgentPort) -> dict[str, Route]:
+def _routes(agent: CommandPort) -> dict[str, Route]:
     def release(caller: Caller, body: bytes) -> Callable[[], Released]:
         # An administrator holds no lease and so has no epoch to give.
         if caller.administrator and body.strip() == b"{}":

@@ -9,7 +9,7 @@ from ipaddress import ip_address
 from pathlib import Path
 
 from runtime.agent.service.settings import Listen
-from runtime.config.errors import ConfigError
+from runtime.config.strict import ConfigError
 
 _BACKLOG = 64
 _MODE = 0o660

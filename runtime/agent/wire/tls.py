@@ -11,7 +11,7 @@ from pathlib import Path
 
 from runtime.agent.service.settings import Tls
 from runtime.agent.wire.trust import check_private, check_unwritable
-from runtime.config.errors import ConfigError
+from runtime.config.strict import ConfigError
 
 _ROUND_TRIPS = 4
 """TLS 1.3 needs one and a half."""

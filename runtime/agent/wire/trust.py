@@ -8,7 +8,7 @@ import os
 import stat
 from pathlib import Path
 
-from runtime.config.errors import ConfigError
+from runtime.config.strict import ConfigError
 
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _OTHERS_READ_OR_WRITE = stat.S_IRWXG | stat.S_IRWXO

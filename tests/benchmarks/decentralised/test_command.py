@@ -6,7 +6,7 @@ from pathlib import Path
 import typer
 from typer.testing import CliRunner
 
-from runtime.cli import decentralised
+from benchmarks.decentralised import command as decentralised
 
 
 def test_the_command_prints_tables_traces_and_rows(tmp_path: Path) -> None:

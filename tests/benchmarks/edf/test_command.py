@@ -6,10 +6,10 @@ from pathlib import Path
 import typer
 from typer.testing import CliRunner, Result
 
+from benchmarks.edf import command as edf
 from benchmarks.edf.choices import Choice
 from benchmarks.edf.experiment import Setting
 from benchmarks.edf.table import edf_table
-from runtime.cli import edf
 
 
 def invoke(*arguments: str) -> Result:

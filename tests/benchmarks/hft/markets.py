@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from benchmarks.hft.records import Records, arrivals
-from benchmarks.hft.reference import Quote
-from benchmarks.hft.schema import QUOTE_SCHEMA
+from benchmarks.hft.pipeline.records import Records, arrivals
+from benchmarks.hft.pipeline.reference import Quote
+from benchmarks.hft.stream.schema import QUOTE_SCHEMA
 
 # A whole second, far from today.
 START_US = 1_700_000_000_000_000

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.hft.calibration_run import arrivals
+from benchmarks.hft.calibration.run import arrivals
 from benchmarks.hft.comparison import (
     GivenCluster,
     Setting,
@@ -15,7 +15,7 @@ from benchmarks.hft.comparison import (
     running,
 )
 from benchmarks.hft.demo_load import WAVE
-from benchmarks.hft.replay import Replay
+from benchmarks.hft.stream.replay import Replay
 from benchmarks.results import Provenance
 from runtime.config import ConfigError
 

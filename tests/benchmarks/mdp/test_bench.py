@@ -8,10 +8,11 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from benchmarks.mdp import command as mdp
 from benchmarks.mdp import published
 from benchmarks.mdp.limits import limit_rows
-from benchmarks.mdp.runs import MDP, Workload, drawn, run_all
-from runtime.cli import mdp
+from benchmarks.mdp.runs import MDP, Workload, drawn, run
+from mpc.simulation.pool import run_all
 
 SHORT = Workload(data=None, seed=1, days=1)
 
@@ -43,7 +44,7 @@ def test_learning_every_penalty_stops_fitting_first() -> None:
 
 def test_rows_hold_ours_against_the_paper() -> None:
     jobs = published.jobs(SHORT, threshold_s=None, most_operators=3)
-    runs = run_all(jobs, processes=1)
+    runs = run_all(run, jobs, processes=1)
     table = {row.policy: row for row in published.table_1(runs)}
     assert list(table) == list(published.TABLE_1)
     row = table[MDP]

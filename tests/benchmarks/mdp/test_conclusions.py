@@ -8,9 +8,10 @@ from functools import lru_cache
 
 import pytest
 
-from benchmarks.mdp.runs import DECENTRALISED, MDP, RL, RL_KNOWN, Job, Workload, run, run_all
+from benchmarks.mdp.runs import DECENTRALISED, MDP, RL, RL_KNOWN, Job, Workload, run
 from benchmarks.mdp.setting import Setting
 from benchmarks.mdp.year import Outcome
+from mpc.simulation.pool import run_all
 
 WORKLOAD = Workload(data=None, seed=1, days=40)
 
@@ -76,6 +77,6 @@ def test_the_gap_grows_with_the_number_of_operators() -> None:
 def test_worker_processes_change_no_figure() -> None:
     short = Workload(data=None, seed=3, days=2)
     jobs = [Job(short, Setting(1), name) for name in (MDP, RL)]
-    for alone, parallel in zip(run_all(jobs, 1), run_all(jobs, 2), strict=True):
+    for alone, parallel in zip(run_all(run, jobs, 1), run_all(run, jobs, 2), strict=True):
         assert alone.job == parallel.job
         assert alone.outcome.daily_cost.tolist() == parallel.outcome.daily_cost.tolist()

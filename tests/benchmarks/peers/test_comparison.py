@@ -8,11 +8,18 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from benchmarks.peers.catalogue import ALL_POLICIES, check_policies, configured, make_policy
+from benchmarks.peers import command as peers
+from benchmarks.peers.catalogue import (
+    ALL_POLICIES,
+    check_policies,
+    configured,
+    make_policy,
+    space_of,
+)
 from benchmarks.peers.comparison import PeerRow, compare
 from benchmarks.peers.setting import Setting
 from benchmarks.peers.verdict import verdict
-from runtime.cli import peers
+from mpc.bounds import Bounds
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +69,7 @@ def test_every_policy_is_built_for_the_cluster(name: str, rates_file: Path) -> N
     policy = make_policy(name, setting, configured(setting, None, ()), seed=1)
     plant = setting.plant(np.full(3, 5_000.0), seed=1)
     while plant.wait_for_step():
-        plant.apply(policy.decide(plant.measure()))
+        plant.apply(policy.decide(plant.measure(), Bounds(space_of(name))))
     assert len(plant.records) == 3
 
 

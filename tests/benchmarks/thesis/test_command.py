@@ -6,7 +6,7 @@ from pathlib import Path
 import typer
 from typer.testing import CliRunner
 
-from runtime.cli.thesis import add_to
+from benchmarks.thesis.command import add_to
 
 APP = typer.Typer()
 add_to(APP)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from benchmarks.hft.stages import WORKER_MODULES
+from benchmarks.hft.pipeline.stages import WORKER_MODULES
 from runtime.spark.launching.local_cluster import LocalCluster, WorkerHost, why_unavailable
 from runtime.spark.launching.options import add_worker_folder, warm_worker_options
 from runtime.spark.scaling.scheduler import Scheduler

@@ -8,6 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as sql
 
+from mpc.bounds import Bounds
 from mpc.events import EventKind
 from mpc.ports import Policy
 from mpc.values import Configuration, ConfigurationSpace, Decision, Measurement
@@ -51,8 +52,8 @@ class Resting:
         self._policy = policy
         self._rest = rest
 
-    def decide(self, measurement: Measurement) -> Decision:
-        decision = self._policy.decide(measurement)
+    def decide(self, measurement: Measurement, bounds: Bounds) -> Decision:
+        decision = self._policy.decide(measurement, bounds)
         if not self._rest.is_set():
             return decision
         return Decision(Configuration(1, decision.target.frequency_khz), "rest")
@@ -98,8 +99,8 @@ def test_executors_follow_and_a_second_controller_continues(
         *(record.measurement for record in first),
         *gap(first[-1], back_s, settings.horizon.step_s),
     ):
-        policy.decide(measurement)
-    again = [policy.decide(record.measurement).target for record in second]
+        policy.decide(measurement, Bounds(space))
+    again = [policy.decide(record.measurement, Bounds(space)).target for record in second]
     assert again == [record.decision.target for record in second]
 
 
@@ -117,7 +118,7 @@ def test_frequencies_reach_the_hosts_and_go_back(
     spark: SparkSession, query: None, tmp_path: Path
 ) -> None:
     class Slow:
-        def decide(self, measurement: Measurement) -> Decision:
+        def decide(self, measurement: Measurement, bounds: Bounds) -> Decision:
             return Decision(Configuration(1, 1_500_000), "slow")
 
     names = ("127.0.0.2", "127.0.0.3")

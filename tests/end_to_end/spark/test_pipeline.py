@@ -16,13 +16,13 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from benchmarks.hft.pipeline import PipelineOptions, build_query
-from benchmarks.hft.placement import Placement
-from benchmarks.hft.reference import Expected, reference
-from benchmarks.hft.schema import QUOTE_DDL
-from benchmarks.hft.sink import read_results
-from benchmarks.hft.stages import RESULT_SCHEMA
-from benchmarks.hft.windows import WindowOptions
+from benchmarks.hft.pipeline.placement import Placement
+from benchmarks.hft.pipeline.query import PipelineOptions, build_query
+from benchmarks.hft.pipeline.reference import Expected, reference
+from benchmarks.hft.pipeline.sink import read_results
+from benchmarks.hft.pipeline.stages import RESULT_SCHEMA
+from benchmarks.hft.pipeline.windows import WindowOptions
+from benchmarks.hft.stream.schema import QUOTE_DDL
 from runtime.spark.scaling.scheduler import Scheduler
 from tests.benchmarks.hft.markets import as_quotes, market
 

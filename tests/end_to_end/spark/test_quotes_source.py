@@ -11,10 +11,10 @@ from pyarrow import parquet
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from benchmarks.hft.replay import Replay
-from benchmarks.hft.schema import QUOTE_SCHEMA
-from benchmarks.hft.source import EPOCH, INDEX, QuotesDataSource
-from benchmarks.hft.source_bench import measure, recorded
+from benchmarks.hft.measure.source_rate import measure, recorded
+from benchmarks.hft.stream.replay import Replay
+from benchmarks.hft.stream.schema import QUOTE_SCHEMA
+from benchmarks.hft.stream.source import EPOCH, INDEX, QuotesDataSource
 
 pytestmark = pytest.mark.spark
 

@@ -16,8 +16,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.streaming.query import StreamingQuery
 
-from benchmarks.hft.replay import Replay
-from benchmarks.hft.source import INDEX, QuotesDataSource
+from benchmarks.hft.stream.replay import Replay
+from benchmarks.hft.stream.source import INDEX, QuotesDataSource
 from mpc.events import EventKind
 from runtime.spark.attach import attach
 from runtime.spark.sensing.observe import observe

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from mpc.bounds import Bounds
 from mpc.events import EventKind
 from mpc.values import Configuration, Decision, Measurement
 from runtime.control.journal import StepRecord
@@ -55,7 +56,7 @@ class Told:
     def __init__(self, executors: int) -> None:
         self.executors = executors
 
-    def decide(self, measurement: Measurement) -> Decision:
+    def decide(self, measurement: Measurement, bounds: Bounds) -> Decision:
         target = Configuration(self.executors, measurement.requested.frequency_khz)
         return Decision(target, "told")
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from energy.cpufreq.attributes import parse_cpus
 from energy.cpufreq.discover import discover, read_policy, survey
-from energy.cpufreq.policy import Policy
+from energy.cpufreq.policy import CpuPolicy
 from energy.errors import AccessDenied, AttributeMissing, HostError, PolicyInactive, ValueGarbled
 from energy.tree import CPUFREQ, FolderTree
 from tests.energy.cpufreq.kernel import Kernel, KernelPolicy
@@ -43,7 +43,7 @@ def test_broadwell_in_passive_mode(shared_data: Path, tmp_path: Path) -> None:
     assert [policy.name for policy in found.policies] == [f"policy{cpu}" for cpu in range(88)]
     assert [policy.cpus for policy in found.policies] == [(cpu,) for cpu in range(88)]
     assert [policy.domain_cpus for policy in found.policies] == [(cpu,) for cpu in range(88)]
-    assert found.policies[9] == Policy(
+    assert found.policies[9] == CpuPolicy(
         name="policy9",
         cpus=(9,),
         domain_cpus=(9,),

@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from energy.cpufreq.discover import discover, read_policy
 from energy.cpufreq.limits import apply_limits, check_request, expected_max_khz, read_limits
-from energy.cpufreq.policy import LimitOutcome, LimitRequest, Limits, Policy
-from energy.cpufreq.resolve import expected_min_khz
+from energy.cpufreq.policy import CpuPolicy, LimitOutcome, LimitRequest, Limits, expected_min_khz
 from energy.errors import (
     AccessDenied,
     AttributeMissing,
@@ -36,7 +35,7 @@ tables = st.none() | st.lists(
 frequencies_khz = st.integers(0, 4_000_000)
 
 
-def known(kernel: Kernel) -> dict[str, Policy]:
+def known(kernel: Kernel) -> dict[str, CpuPolicy]:
     return {policy.name: policy for policy in discover(kernel)}
 
 

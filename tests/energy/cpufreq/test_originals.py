@@ -13,7 +13,7 @@ from energy.cpufreq.originals import (
     restore,
     save_original,
 )
-from energy.cpufreq.policy import LimitRequest, Policy
+from energy.cpufreq.policy import CpuPolicy, LimitRequest
 from energy.cpufreq.throttling import Throttling
 from energy.errors import DeviceFault, PolicyInactive, ValueIgnored
 from tests.energy.cpufreq.kernel import Kernel, KernelPolicy
@@ -26,7 +26,7 @@ def soon(pause_s: float) -> None:
     """Time that passes at once."""
 
 
-def capped(policy: KernelPolicy) -> tuple[Kernel, Policy, Original]:
+def capped(policy: KernelPolicy) -> tuple[Kernel, CpuPolicy, Original]:
     """A kernel whose policy we capped at 1.5 GHz."""
     kernel = Kernel(policy)
     (found,) = discover(kernel)
@@ -215,7 +215,7 @@ def test_nothing_was_written_nothing_is_touched() -> None:
     assert len(kernel.log) == writes
 
 
-def moved(policy: KernelPolicy, max_khz: int, min_khz: int) -> tuple[Kernel, Policy, Original]:
+def moved(policy: KernelPolicy, max_khz: int, min_khz: int) -> tuple[Kernel, CpuPolicy, Original]:
     kernel = Kernel(policy)
     (found,) = discover(kernel)
     original = save_original(kernel, found)

@@ -4,7 +4,7 @@ import pytest
 
 from energy.cpufreq.discover import discover
 from energy.cpufreq.originals import Original, Written, is_ours, restore, save_original
-from energy.cpufreq.policy import LimitOutcome, LimitRequest, Policy
+from energy.cpufreq.policy import CpuPolicy, LimitOutcome, LimitRequest
 from energy.cpufreq.userspace import apply_speeds
 from energy.errors import (
     DeviceFault,
@@ -19,11 +19,11 @@ TABLE = (1_000_000, 1_500_000, 2_000_000, 2_500_000, 3_000_000)
 WRITTEN = Written(governor_switched=True, speed_khz=(1_500_000,))
 
 
-def known(kernel: Kernel) -> dict[str, Policy]:
+def known(kernel: Kernel) -> dict[str, CpuPolicy]:
     return {policy.name: policy for policy in discover(kernel)}
 
 
-def switched(policy: KernelPolicy) -> tuple[Kernel, Policy, Original]:
+def switched(policy: KernelPolicy) -> tuple[Kernel, CpuPolicy, Original]:
     """A kernel whose policy runs at 1.5 GHz by our doing."""
     kernel = Kernel(policy)
     policies = known(kernel)

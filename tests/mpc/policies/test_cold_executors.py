@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from energy.power import prior_power
+from mpc.bounds import Bounds
 from mpc.ports import Policy
 from mpc.snapshot import load, save
 from mpc.values import BatchSample, ConfigurationSpace, Decision, Measurement
@@ -50,7 +51,7 @@ def decisions(
             batches=(batch,),
             trigger_interval_s=INTERVAL_S,
         )
-        decided.append(policy.decide(measured))
+        decided.append(policy.decide(measured, Bounds(SPACE)))
         current = decided[-1].target
     return decided
 

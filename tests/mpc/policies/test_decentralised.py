@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
+from mpc.bounds import Bounds
 from mpc.policies.decentralised import DecentralisedParameters, DecentralisedPolicy
 from mpc.values import BatchSample, Configuration, ConfigurationSpace, Measurement
 from runtime.config.policies.decentralised import Decentralised
@@ -14,12 +15,8 @@ SPACE = ConfigurationSpace(1, 50, (1_000_000, 2_000_000))
 KNOWN = DecentralisedParameters(capacity_per_s=500.0)
 
 
-def policy(
-    seed: int = 0,
-    parameters: DecentralisedParameters = KNOWN,
-    space: ConfigurationSpace = SPACE,
-) -> DecentralisedPolicy:
-    return DecentralisedPolicy(space, parameters, np.random.default_rng(seed))
+def policy(seed: int = 0, parameters: DecentralisedParameters = KNOWN) -> DecentralisedPolicy:
+    return DecentralisedPolicy(SPACE, parameters, np.random.default_rng(seed))
 
 
 def measurement(step: int, executors: int, arrivals_per_s: float | None) -> Measurement:
@@ -28,11 +25,14 @@ def measurement(step: int, executors: int, arrivals_per_s: float | None) -> Meas
 
 
 def run(
-    subject: DecentralisedPolicy, arrivals_per_s: list[float | None], executors: int
+    subject: DecentralisedPolicy,
+    arrivals_per_s: list[float | None],
+    executors: int,
+    space: ConfigurationSpace = SPACE,
 ) -> list[int]:
     wanted = []
     for step, each in enumerate(arrivals_per_s, start=1):
-        decision = subject.decide(measurement(step, executors, each))
+        decision = subject.decide(measurement(step, executors, each), Bounds(space))
         executors = decision.target.executors
         assert decision.target.frequency_khz == 2_000_000
         wanted.append(executors)
@@ -59,8 +59,8 @@ def test_what_is_wanted_is_right_on_average() -> None:
 def test_the_keeper_stays_and_the_bounds_hold() -> None:
     assert run(policy(), [0.0] * 5, 8)[-1] == 1
     few = ConfigurationSpace(3, 6, (2_000_000,))
-    assert run(policy(space=few), [0.0] * 5, 6)[-1] == 3
-    assert run(policy(space=few), [1e6] * 5, 3)[-1] == 6
+    assert run(policy(), [0.0] * 5, 6, few)[-1] == 3
+    assert run(policy(), [1e6] * 5, 3, few)[-1] == 6
 
 
 def test_without_arrivals_or_capacity_nothing_changes() -> None:
@@ -78,10 +78,12 @@ def test_the_capacity_is_measured_by_batches_or_cost() -> None:
     by_batches = policy(parameters=DecentralisedParameters())
     for step in range(1, 6):
         costs = by_cost.decide(
-            Measurement(step, float(step), now, now, arrivals_per_s=5250.0, cost_cycles=4e6)
+            Measurement(step, float(step), now, now, arrivals_per_s=5250.0, cost_cycles=4e6),
+            Bounds(SPACE),
         )
         batch = by_batches.decide(
-            Measurement(step, float(step), now, now, arrivals_per_s=5250.0, batches=batches)
+            Measurement(step, float(step), now, now, arrivals_per_s=5250.0, batches=batches),
+            Bounds(SPACE),
         )
     assert costs.target.executors == 15
     assert batch.target.executors in {14, 15, 16}
@@ -98,7 +100,7 @@ def test_a_copy_goes_on_as_the_original() -> None:
 def test_the_options_reach_the_policy() -> None:
     options = Decentralised(period_steps=1, capacity_per_s=100.0)
     subject = decentralised_policy(options, SPACE, 1.0, 1.0, np.random.default_rng(0))
-    assert subject.decide(measurement(1, 1, 700.0)).target.executors == 10
+    assert subject.decide(measurement(1, 1, 700.0), Bounds(SPACE)).target.executors == 10
     with pytest.raises(ValueError, match="load band"):
         decentralised_policy(
             Decentralised(lower_load=0.9), SPACE, 1.0, 1.0, np.random.default_rng(0)

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from mpc.bounds import Bounds
 from mpc.policies.ds2 import Ds2Parameters, Ds2Policy
 from mpc.values import BatchSample, Configuration, ConfigurationSpace, Measurement
 
@@ -34,7 +35,9 @@ def run(
             "backlog_items": backlog_items,
             **values,
         }
-        decision = policy.decide(Measurement(number, 10.0 * number, now, now, **measured))
+        decision = policy.decide(
+            Measurement(number, 10.0 * number, now, now, **measured), Bounds(SPACE)
+        )
         assert decision.target.frequency_khz == 2_000_000
         assert decision.reason
         executors = decision.target.executors
@@ -125,4 +128,6 @@ def test_nothing_measured_changes_nothing() -> None:
     policy = Ds2Policy(SPACE, 10.0, QUICK)
     now = Configuration(4, 2_000_000)
     for number in range(10):
-        assert policy.decide(Measurement(number, 10.0 * number, now, now)).target == now
+        assert (
+            policy.decide(Measurement(number, 10.0 * number, now, now), Bounds(SPACE)).target == now
+        )

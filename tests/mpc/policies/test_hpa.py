@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from mpc.bounds import Bounds
 from mpc.policies.hpa import HpaParameters, HpaPolicy
 from mpc.values import Configuration, ConfigurationSpace, Measurement
 
@@ -32,7 +33,7 @@ def run(
             **values,
         }
         decision = policy.decide(
-            Measurement(number, 15.0 * number, requested, observed, **measured)
+            Measurement(number, 15.0 * number, requested, observed, **measured), Bounds(SPACE)
         )
         assert decision.target.frequency_khz == 2_000_000
         assert decision.reason
@@ -86,7 +87,8 @@ def test_what_was_added_in_the_period_counts() -> None:
         decision = policy.decide(
             Measurement(
                 number, 5.0 * number, now, now, completions_per_s=1e6, cost_cycles=COST_CYCLES
-            )
+            ),
+            Bounds(SPACE),
         )
         executors = decision.target.executors
         wanted.append(executors)
@@ -124,7 +126,8 @@ def test_it_decides_once_a_sync_period() -> None:
         policy.decide(
             Measurement(
                 number, 5.0 * number, now, now, completions_per_s=1e4, cost_cycles=COST_CYCLES
-            )
+            ),
+            Bounds(SPACE),
         ).target.executors
         for number in range(7)
     ]

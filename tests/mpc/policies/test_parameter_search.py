@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mpc.bounds import Bounds
 from mpc.policies.adaptive_window import LONGEST, AdaptiveWindow
 from mpc.policies.parameter_search import (
     BEFORE_THE_FIRST_SEARCH,
@@ -166,7 +167,8 @@ def driven(demand_executors: list[float], seed: int) -> tuple[ParameterSearchPol
                 arrivals_per_s=demand * 20.0,
                 cost_cycles=1e8,
                 latency_s=12.0 if demand < executors else 60.0,
-            )
+            ),
+            Bounds(SPACE),
         )
         executors = decision.target.executors
         taken.append(executors)

@@ -8,6 +8,7 @@ import pytest
 
 from energy.power import ProportionalPower
 from forecasting.registry import make_forecaster
+from mpc.bounds import Bounds
 from mpc.policies.lat import LatParameters, LatPolicy
 from mpc.ports import Policy
 from mpc.values import Configuration, ConfigurationSpace, Measurement
@@ -45,14 +46,13 @@ def step(arrivals_per_s: float, current: Configuration, number: int = 1) -> Meas
 def settle(policy: Policy, arrivals_per_s: float, steps: int = 30) -> Configuration:
     current = SPACE.largest
     for number in range(1, steps + 1):
-        current = policy.decide(step(arrivals_per_s, current, number)).target
+        current = policy.decide(step(arrivals_per_s, current, number), Bounds(SPACE)).target
     return current
 
 
 def lat(resource: str, weight: float = 2.0) -> LatPolicy:
     kind: Callable[..., LatParameters] = LatParameters
     return LatPolicy(
-        SPACE,
         kind(resource=resource, threshold_s=TARGET_S, latency_weight=weight),
         ProportionalPower(),
         make_forecaster("mean-3"),
@@ -77,8 +77,8 @@ def test_lat_node_stays_at_full_speed_and_lat_power_does_not() -> None:
 
 def test_lat_power_keeps_its_configuration_when_none_is_stable_and_lat_node_takes_all() -> None:
     overload, small = 1e6, Configuration(3, 2_000_000)
-    assert lat("power").decide(step(overload, small)).target == small
-    assert lat("executors").decide(step(overload, small)).target == SPACE.largest
+    assert lat("power").decide(step(overload, small), Bounds(SPACE)).target == small
+    assert lat("executors").decide(step(overload, small), Bounds(SPACE)).target == SPACE.largest
 
 
 def test_the_feedback_of_expression_8_raises_the_allocation_when_waits_are_longer() -> None:
@@ -87,7 +87,9 @@ def test_the_feedback_of_expression_8_raises_the_allocation_when_waits_are_longe
         for number in range(1, 20):
             measurement = step(9_000.0, current, number)
             assert measurement.wait_s is not None
-            current = policy.decide(replace(measurement, wait_s=measurement.wait_s * factor)).target
+            current = policy.decide(
+                replace(measurement, wait_s=measurement.wait_s * factor), Bounds(SPACE)
+            ).target
         return current.executors
 
     assert settled(3.0) > settled(0.5)
@@ -116,9 +118,9 @@ def test_more_latency_weight_never_takes_less_power() -> None:
 def test_foresight_holds_on_a_steady_load_and_says_why() -> None:
     policy, current = foresight(), SPACE.largest
     for number in range(1, 40):
-        decision = policy.decide(step(9_000.0, current, number))
+        decision = policy.decide(step(9_000.0, current, number), Bounds(SPACE))
         current = decision.target
-    decision = policy.decide(step(9_000.0, current, 40))
+    decision = policy.decide(step(9_000.0, current, 40), Bounds(SPACE))
     assert decision.target == current
     assert "current" in decision.reason or "costs" in decision.reason
     assert decision.plan is not None
@@ -128,10 +130,10 @@ def test_foresight_holds_on_a_steady_load_and_says_why() -> None:
 def test_nothing_is_scaled_in_without_a_fresh_measurement() -> None:
     policy, current = foresight(), SPACE.largest
     for number in range(1, 5):
-        policy.decide(step(2_000.0, current, number))
-    assert policy.decide(step(2_000.0, current, 5)).target < current
+        policy.decide(step(2_000.0, current, number), Bounds(SPACE))
+    assert policy.decide(step(2_000.0, current, 5), Bounds(SPACE)).target < current
     stale = Measurement(step=6, time_s=6.0, requested=current, observed=current)
-    decision = policy.decide(stale)
+    decision = policy.decide(stale, Bounds(SPACE))
     assert decision.target == current
     assert "no fresh measurement" in decision.reason
 
@@ -140,22 +142,24 @@ def test_a_backlog_is_drained() -> None:
     """Half of what arrived was not served: the next decision has room for both."""
     policy, current = foresight(), Configuration(6, 1_200_000)
     for number in range(1, 10):
-        policy.decide(step(5_000.0, current, number))
+        policy.decide(step(5_000.0, current, number), Bounds(SPACE))
     held_back = replace(step(5_000.0, current, 10), completions_per_s=1_000.0)
-    target = policy.decide(held_back).target
+    target = policy.decide(held_back, Bounds(SPACE)).target
     assert target.executors * target.frequency_khz > 2 * 5_000.0 * 1e6 / 1e3
 
 
 def test_a_counted_backlog_is_drained_and_rows_in_flight_are_none() -> None:
     policy, current = foresight(), Configuration(6, 1_200_000)
     for number in range(1, 10):
-        policy.decide(step(5_000.0, current, number))
-    calm = policy.decide(replace(step(5_000.0, current, 10), backlog_items=5.0)).target
+        policy.decide(step(5_000.0, current, number), Bounds(SPACE))
+    calm = policy.decide(
+        replace(step(5_000.0, current, 10), backlog_items=5.0), Bounds(SPACE)
+    ).target
     # Between two batches nothing is measured, and what is in flight does not look like a backlog.
     gap = Measurement(11, 11.0, requested=calm, observed=calm, backlog_items=5.0)
-    assert policy.decide(gap).target == calm
+    assert policy.decide(gap, Bounds(SPACE)).target == calm
     counted = replace(step(5_000.0, calm, 12), backlog_items=4_000.0)
-    target = policy.decide(counted).target
+    target = policy.decide(counted, Bounds(SPACE)).target
     assert target.executors * target.frequency_khz > calm.executors * calm.frequency_khz
 
 
@@ -169,7 +173,7 @@ def test_a_dwell_holds_every_configuration_long_enough() -> None:
     used = []
     for number in range(1, 60):
         load = 4_000.0 if number // 3 % 2 else 11_000.0
-        current = policy.decide(step(load, current, number)).target
+        current = policy.decide(step(load, current, number), Bounds(SPACE)).target
         used.append(current)
     changes = [number for number in range(1, len(used)) if used[number] != used[number - 1]]
     assert changes

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mpc.bounds import Bounds
 from mpc.policies.routing import SteadyRouting
 from mpc.policies.rule_based import RuleBasedPolicy
 from mpc.policies.spl import SplPolicy
@@ -23,13 +24,15 @@ def measured(executors: int, **values: Any) -> Measurement:
     [(1.2, 5, 6), (1.0, 5, 5), (0.6, 5, 4), (0.6, 1, 1), (9.0, 12, 12)],
 )
 def test_rules_add_above_and_remove_below(latency_s: float, executors: int, wanted: int) -> None:
-    decision = RuleBasedPolicy(SPACE, 1.0).decide(measured(executors, latency_s=latency_s))
+    decision = RuleBasedPolicy(SPACE, 1.0).decide(
+        measured(executors, latency_s=latency_s), Bounds(SPACE)
+    )
     assert decision.target == Configuration(wanted, 2_000_000)
 
 
 def spl_step(policy: SplPolicy, executors: int, throughput: float, congestion: float) -> int:
     step = measured(executors, completions_per_s=throughput, congestion=congestion)
-    return policy.decide(step).target.executors
+    return policy.decide(step, Bounds(SPACE)).target.executors
 
 
 def test_spl_expands_while_congested_and_while_it_helps() -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from mpc.bounds import Bounds
 from mpc.policies.spark_dra import SparkDraParameters, SparkDraPolicy
 from mpc.values import BatchSample, Configuration, ConfigurationSpace, Measurement
 
@@ -15,7 +16,7 @@ def decided(
 ) -> int:
     requested = Configuration(executors, 2_000_000)
     running = Configuration(executors if observed is None else observed, 2_000_000)
-    decision = policy.decide(Measurement(1, 1.0, requested, running, **values))
+    decision = policy.decide(Measurement(1, 1.0, requested, running, **values), Bounds(SPACE))
     assert decision.target.frequency_khz == 2_000_000
     assert decision.reason
     return decision.target.executors

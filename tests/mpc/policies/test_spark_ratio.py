@@ -2,6 +2,7 @@
 
 import pytest
 
+from mpc.bounds import Bounds
 from mpc.policies.spark_ratio import SparkRatioPolicy
 from mpc.values import BatchSample, Configuration, ConfigurationSpace, Measurement
 
@@ -15,7 +16,8 @@ def run(policy: SparkRatioPolicy, durations_s: list[float], executors: int = 4) 
         now = Configuration(executors, 2_000_000)
         sample = BatchSample(100, duration_s, now)
         decision = policy.decide(
-            Measurement(second, float(second), requested=now, observed=now, batches=(sample,))
+            Measurement(second, float(second), requested=now, observed=now, batches=(sample,)),
+            Bounds(SPACE),
         )
         executors = decision.target.executors
         assert decision.target.frequency_khz == 2_000_000
@@ -49,4 +51,4 @@ def test_without_batches_nothing_changes() -> None:
     now = Configuration(4, 2_000_000)
     for second in range(4):
         measurement = Measurement(second, float(second), requested=now, observed=now)
-        assert policy.decide(measurement).target == now
+        assert policy.decide(measurement, Bounds(SPACE)).target == now

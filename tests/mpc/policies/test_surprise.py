@@ -3,6 +3,7 @@
 import numpy as np
 
 from energy.power import prior_power
+from mpc.bounds import Bounds
 from mpc.policies.foresight import ForesightPolicy
 from mpc.values import BatchSample, Configuration, ConfigurationSpace, Measurement
 from runtime.build import foresight_policy
@@ -47,7 +48,8 @@ def drive(policy: ForesightPolicy, rates_per_s: list[float]) -> list[Configurati
                 cost_cycles=ROW_CYCLES,
                 latency_s=1.5 * duration_s,
                 batches=(BatchSample(rows, duration_s, current),) * 2,
-            )
+            ),
+            Bounds(SPACE),
         ).target
         decided.append(current)
     return decided

@@ -9,14 +9,13 @@ from energy.emulation.description import HostDescription
 from energy.emulation.host import EmulatedHost
 from energy.meters.contract import Meter
 from energy.tree import CPUFREQ, Tree
-from runtime.agent.core.agent import Agent
+from runtime.agent.core.agent import Agent, Identity
 from runtime.agent.core.audit import AuditLog
 from runtime.agent.core.journal import Journal
-from runtime.agent.core.reports import Identity
 from runtime.agent.core.state import StateLock
 from runtime.agent.host.executors import Executor
 from runtime.agent.service.settings import FrequencyRules
-from runtime.agent.wire.caller import Caller
+from runtime.agent.wire.callers import Caller
 from runtime.agent.wire.messages import (
     FrequencyRequest,
     FrequencySet,
@@ -24,6 +23,7 @@ from runtime.agent.wire.messages import (
     Released,
     ReleaseRequest,
 )
+from runtime.files import ReplacedFile
 from tests.support.clock import ManualClock
 
 ALICE = Caller("alice", "certificate", may_command=True, administrator=False)
@@ -88,22 +88,22 @@ class MortalTree:
         return self._tree.mode(path)
 
 
-class MortalJournal(Journal):
-    """A journal whose writer may die before, between and in the middle of its steps."""
+class MortalFile(ReplacedFile):
+    """A file whose writer may die before, between and in the middle of its steps."""
 
-    def __init__(self, lock: StateLock, boot_id: str, fate: Fate) -> None:
-        super().__init__(lock, boot_id)
+    def __init__(self, path: Path, fate: Fate) -> None:
+        super().__init__(path, durable=True)
         self._fate = fate
         self.saves = 0
 
-    def _write_fresh(self, data: bytes) -> None:
+    def _write(self, data: bytes) -> None:
         self._fate.effect()
         try:
             self._fate.effect()
         except Killed:
-            super()._write_fresh(data[: len(data) // 2])
+            super()._write(data[: len(data) // 2])
             raise
-        super()._write_fresh(data)
+        super()._write(data)
 
     def _rename(self) -> None:
         self._fate.effect()
@@ -113,6 +113,18 @@ class MortalJournal(Journal):
         self._fate.effect()
         super()._sync_folder()
         self.saves += 1
+
+
+class MortalJournal(Journal):
+    """A journal in such a file."""
+
+    def __init__(self, lock: StateLock, boot_id: str, fate: Fate) -> None:
+        super().__init__(lock, boot_id)
+        self._file: MortalFile = MortalFile(self.path, fate)
+
+    @property
+    def saves(self) -> int:
+        return self._file.saves
 
 
 class Bench:

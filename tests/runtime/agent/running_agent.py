@@ -12,9 +12,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
+from energy.cpufreq.policy import LimitOutcome
+from energy.meters.contract import Zone
 from runtime.agent.service.metrics import AgentMetrics
 from runtime.agent.service.settings import Guard, Listen
-from runtime.agent.wire.caller import Caller
+from runtime.agent.wire.callers import Caller
 from runtime.agent.wire.client import AgentClient
 from runtime.agent.wire.listener import Listener
 from runtime.agent.wire.messages import (
@@ -25,17 +27,15 @@ from runtime.agent.wire.messages import (
     Hello,
     LeaseGranted,
     LeaseRequest,
-    PolicyOutcome,
     PolicyStatus,
     Released,
     ReleaseRequest,
     Renewed,
     RenewRequest,
     Status,
-    ZoneReport,
 )
 from runtime.agent.wire.refusals import Code
-from runtime.agent.wire.server import AgentPort, AgentServer, AuditPort
+from runtime.agent.wire.server import AgentServer, AuditPort, CommandPort
 from runtime.agent.wire.sockets import bind_local
 from runtime.agent.wire.tls import ServerTls, TlsFiles
 from runtime.agent.wire.worker import Worker
@@ -102,7 +102,7 @@ class StandIn:
 
     def set_frequency(self, caller: Caller, request: FrequencyRequest) -> FrequencySet:
         self._take("set_frequency", caller, request)
-        outcome = PolicyOutcome("policy0", request.max_khz, request.max_khz, False)
+        outcome = LimitOutcome("policy0", request.max_khz, request.max_khz, False, 1_000_000)
         return FrequencySet((outcome,), ())
 
     def release(self, caller: Caller, request: ReleaseRequest) -> Released:
@@ -114,7 +114,7 @@ class StandIn:
         return Released(("policy0",), ())
 
     def energy(self) -> EnergyReport:
-        zones = (ZoneReport("package-0", 2_500_000, None), ZoneReport("psys", None, "unreadable"))
+        zones = (Zone("package-0", 2_500_000, None), Zone("psys", None, "unreadable"))
         return EnergyReport(5000, "boot", 1000, "emulated", 2_500_000, zones)
 
     def executors(self) -> ExecutorsReport:
@@ -137,7 +137,7 @@ class Service:
 
     def __init__(
         self,
-        agent: AgentPort | None = None,
+        agent: CommandPort | None = None,
         audit: AuditPort | None = None,
         tls: TlsFiles | None = None,
         guard: Guard = GUARD,

@@ -3,6 +3,7 @@
 import http.client
 from collections.abc import Sequence
 
+from energy.cpufreq.policy import CpuPolicy, LimitOutcome
 from energy.power import CalibratedPower
 from runtime.agent.wire.client import AgentClient
 from runtime.agent.wire.messages import (
@@ -12,8 +13,6 @@ from runtime.agent.wire.messages import (
     FrequencySet,
     Hello,
     LeaseGranted,
-    PolicyOutcome,
-    PolicyReport,
     Released,
     Renewed,
 )
@@ -54,11 +53,12 @@ class FakeHost(AgentClient):
             assert self.now_s - self.renewed_s < 15.0, "the lease would have ended"
 
     def hello(self) -> Hello:
-        policy = PolicyReport(
+        policy = CpuPolicy(
             "policy0",
             (0, 1, 2, 3),
             (0, 1, 2, 3),
             "acpi-cpufreq",
+            ("performance",),
             "performance",
             MIN_KHZ,
             MAX_KHZ,
@@ -94,7 +94,7 @@ class FakeHost(AgentClient):
             self.refusals -= 1
             raise Refused("too_soon", "one change in 200 ms")
         self.khz = max_khz
-        return FrequencySet((PolicyOutcome("policy0", max_khz, max_khz, False),), ())
+        return FrequencySet((LimitOutcome("policy0", max_khz, max_khz, False, MIN_KHZ),), ())
 
     def energy(self) -> EnergyReport:
         total_uj = round(self.energy_j * 1e6)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from mpc.bounds import Bounds
 from mpc.events import EventKind
 from mpc.values import Configuration, ConfigurationSpace, Decision, Measurement
 from runtime.control.journal import StepRecord, read
@@ -73,7 +74,7 @@ def test_stale_measurements_never_scale_in(tmp_path: Path) -> None:
     """Whatever a policy wants: this one always wants the least."""
 
     class Least:
-        def decide(self, measurement: Measurement) -> Decision:
+        def decide(self, measurement: Measurement, bounds: Bounds) -> Decision:
             return Decision(Configuration(1, 1_000_000), "least")
 
     cluster = FakeCluster(
@@ -91,7 +92,7 @@ def test_stale_measurements_never_scale_in(tmp_path: Path) -> None:
 
 def test_a_failing_policy_holds(tmp_path: Path) -> None:
     class Broken:
-        def decide(self, measurement: Measurement) -> Decision:
+        def decide(self, measurement: Measurement, bounds: Bounds) -> Decision:
             raise ZeroDivisionError("by zero")
 
     cluster = FakeCluster(tmp_path, steps=5, make_policy=lambda space, dead_s: Broken())
@@ -142,7 +143,7 @@ def test_the_space_ends_where_the_cluster_does(tmp_path: Path) -> None:
     spaces: list[ConfigurationSpace] = []
 
     class Hold:
-        def decide(self, measurement: Measurement) -> Decision:
+        def decide(self, measurement: Measurement, bounds: Bounds) -> Decision:
             return Decision(Configuration(99, 2_000_000), "all")
 
     def make(space: ConfigurationSpace, dead_s: float) -> Hold:

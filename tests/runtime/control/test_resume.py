@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from mpc.bounds import Bounds
 from mpc.events import EventKind
 from mpc.ports import Policy
 from mpc.values import Configuration, Decision, Measurement
@@ -59,7 +60,7 @@ def test_replaying_a_journal_gives_its_decisions(tmp_path: Path) -> None:
     FakeCluster(tmp_path, steps=25).run()
     policy = fresh_policy()
     for record in read(tmp_path):
-        again = policy.decide(record.measurement)
+        again = policy.decide(record.measurement, Bounds(SPACE))
         assert (again.target, again.reason) == (record.decision.target, record.decision.reason)
         assert (again.plan is None) == (record.decision.plan is None)
         if again.plan is not None and record.decision.plan is not None:
@@ -72,9 +73,9 @@ def test_guards_remember_too(tmp_path: Path) -> None:
     resume(policy, Guards(SPACE, 1.0), records)
     once_more = fresh_policy()
     for record in records:
-        once_more.decide(record.measurement)
+        once_more.decide(record.measurement, Bounds(SPACE))
     last = records[-1].measurement
-    assert policy.decide(last).target == once_more.decide(last).target
+    assert policy.decide(last, Bounds(SPACE)).target == once_more.decide(last, Bounds(SPACE)).target
 
 
 def test_a_gap_is_told_to_the_forecast_step_by_step() -> None:
@@ -95,7 +96,7 @@ class Counting:
         self.dead_time_s = dead_time_s
         self.seen: list[int] = []
 
-    def decide(self, measurement: Measurement) -> Decision:
+    def decide(self, measurement: Measurement, bounds: Bounds) -> Decision:
         self.seen.append(measurement.step)
         return Decision(Configuration(len(self.seen), 1), f"{self.dead_time_s:g}")
 
@@ -109,14 +110,14 @@ def test_a_policy_is_built_anew_when_the_dead_time_has_moved_by_a_step() -> None
         return made[-1]
 
     events = EventLog()
-    policy = RelearningPolicy(make, lambda: learned_s[0], 3.0, 1.0, events)
+    policy = RelearningPolicy(make, lambda: learned_s[0], 3.0, 1.0, SPACE, events)
     steps = [replace(plain_record(step).measurement) for step in range(5)]
-    decisions = [policy.decide(step) for step in steps[:2]]
+    decisions = [policy.decide(step, Bounds(SPACE)) for step in steps[:2]]
     learned_s[0] = 3.9
-    decisions.append(policy.decide(steps[2]))
+    decisions.append(policy.decide(steps[2], Bounds(SPACE)))
     assert len(made) == 1
     learned_s[0] = 4.0
-    decisions.append(policy.decide(steps[3]))
+    decisions.append(policy.decide(steps[3], Bounds(SPACE)))
     assert [decision.target.executors for decision in decisions] == [1, 2, 3, 4]
     assert [decision.reason for decision in decisions] == ["3", "3", "3", "4"]
     assert made[1].seen == [0, 1, 2, 3]

@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from mpc.bounds import Bounds
 from mpc.events import EventKind
 from mpc.policies.rule_based import RuleBasedPolicy
 from mpc.snapshot import SnapshotRefused, save
@@ -218,7 +219,7 @@ def test_what_policies_are_not_built_from_may_change() -> None:
 
 def test_a_policy_that_came_with_the_call_is_not_saved(tmp_path: Path) -> None:
     class Mine:
-        def decide(self, measurement: Measurement) -> Decision:
+        def decide(self, measurement: Measurement, bounds: Bounds) -> Decision:
             return Decision(measurement.requested, "hold")
 
     FakeCluster(tmp_path / "mine", steps=3, make_policy=lambda space, dead_s: Mine()).run()
@@ -236,7 +237,7 @@ def test_a_file_that_cannot_be_written_is_an_event(tmp_path: Path) -> None:
 
 
 def test_a_step_of_the_same_number_in_another_journal_is_not_the_same_step(tmp_path: Path) -> None:
-    file = SnapshotFile(tmp_path, "x")
+    file = SnapshotFile(tmp_path, "x", SPACE)
     file.write(plain_record(3), RuleBasedPolicy(SPACE, 1.0))
     found = file.read([plain_record(2), plain_record(3)])
     assert found is not None

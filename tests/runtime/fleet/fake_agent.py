@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TypeVar, get_args
 
+from energy.cpufreq.policy import CpuPolicy, LimitOutcome
 from runtime.agent.core.lease import LeaseKeeper
 from runtime.agent.wire.client import AgentUnreachable
 from runtime.agent.wire.messages import (
@@ -18,8 +19,6 @@ from runtime.agent.wire.messages import (
     FrequencySet,
     Hello,
     LeaseGranted,
-    PolicyOutcome,
-    PolicyReport,
     PolicyStatus,
     Released,
     Renewed,
@@ -47,17 +46,27 @@ class ManualClock:
         return self.now_s
 
 
-def policy(name: str, min_khz: int = MIN_KHZ, max_khz: int = MAX_KHZ) -> PolicyReport:
+def policy(name: str, min_khz: int = MIN_KHZ, max_khz: int = MAX_KHZ) -> CpuPolicy:
     cpu = int(name.removeprefix("policy"))
-    return PolicyReport(
-        name, (cpu,), (cpu,), "acpi-cpufreq", "performance", min_khz, max_khz, None, None, True
+    return CpuPolicy(
+        name=name,
+        cpus=(cpu,),
+        domain_cpus=(cpu,),
+        driver="acpi-cpufreq",
+        governors=("performance",),
+        governor="performance",
+        hardware_min_khz=min_khz,
+        hardware_max_khz=max_khz,
+        table_khz=None,
+        boost=None,
+        active=True,
     )
 
 
 @dataclass
 class FakeAgent:
     clock: ManualClock
-    policies: tuple[PolicyReport, ...] = tuple(policy(name) for name in POLICIES)
+    policies: tuple[CpuPolicy, ...] = tuple(policy(name) for name in POLICIES)
     floor_khz: int | None = None
     source: str = "emulated"
     power_w: float = 50.0
@@ -166,7 +175,7 @@ class FakeClient:
                 if not each.hardware_min_khz <= max_khz <= each.hardware_max_khz:
                     raise Refused("frequency_denied", f"{max_khz} is out of range")
             agent.set_khz = max_khz
-            outcomes = tuple(PolicyOutcome(name, max_khz, max_khz, False) for name in names)
+            outcomes = tuple(LimitOutcome(name, max_khz, max_khz, False, MIN_KHZ) for name in names)
             return FrequencySet(outcomes, tuple(sorted(agent.drifted)))
 
         return self._call("set_frequency", cap)

@@ -10,7 +10,7 @@ from mpc.events import Event, EventKind
 from mpc.loop import control
 from mpc.ports import Policy
 from mpc.simulation.micro_batch import MicroBatchPlant, MicroBatchTraits
-from mpc.values import Configuration
+from mpc.values import Configuration, ConfigurationSpace
 from runtime.build import live_policy, live_power, live_space
 from runtime.config import load_config
 from runtime.control.journal import StepRecord
@@ -40,11 +40,13 @@ def simulated(start: Start) -> tuple[StepRecord, ...]:
         generator,
     )
     policy = live_policy(start.config, start.space, power, 2.0)
-    return tuple(_records(plant, policy))
+    return tuple(_records(plant, policy, start.space))
 
 
-def _records(plant: MicroBatchPlant, policy: Policy) -> Iterator[StepRecord]:
-    for number, step in enumerate(control(policy, plant, plant, plant)):
+def _records(
+    plant: MicroBatchPlant, policy: Policy, space: ConfigurationSpace
+) -> Iterator[StepRecord]:
+    for number, step in enumerate(control(policy, space, plant, plant, plant)):
         yield StepRecord(
             at_s=1000.0 + number,
             mode="control",

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from mpc.bounds import Bounds
 from mpc.values import Decision, Measurement
 from runtime.control.journal import NAME, OLDER_NAME, StepRecord, encode, read
 from runtime.control.resume import RELEARNED_STEPS
@@ -31,7 +32,7 @@ def exact(steps: list[ReplayedStep]) -> bool:
 
 
 class Holding:
-    def decide(self, measurement: Measurement) -> Decision:
+    def decide(self, measurement: Measurement, bounds: Bounds) -> Decision:
         return Decision(measurement.requested, "hold")
 
 

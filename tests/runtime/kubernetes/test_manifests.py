@@ -11,7 +11,7 @@ from kubernetes_validate import ValidationError, latest_version, validate
 
 from runtime.agent.service.load import load_agent_config
 from runtime.config import load_config
-from runtime.config.errors import ConfigError
+from runtime.config.strict import ConfigError
 from runtime.kubernetes.agent import agent_manifests, agent_toml
 from runtime.kubernetes.driver import driver_manifests, overrides
 from runtime.kubernetes.values import load_values

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.scenarios import default_data
+from benchmarks.workloads.data import default_data
 from runtime.tuning.trace import Trace, blocks_of, journaled_trace, read_trace
 from tests.runtime.control.records import plain_record
 

@@ -93,7 +93,7 @@ def _steps(steps: int, seed: int, began_s: float) -> Iterator[StepRecord]:
         lambda: None,
         events,
     )
-    for step in control(policy, plant, plant, plant):
+    for step in control(policy, space, plant, plant, plant):
         assert policy.decided is not None
         events.extend(changes(step.measurement.requested, step.applied.requested))
         yield StepRecord(

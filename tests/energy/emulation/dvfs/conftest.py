@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from energy.emulation.dvfs.processes import Process, find_process
+from energy.processes import Process, find_process
 
 BUSY = "import os\nparent = os.getppid()\nwhile os.getppid() == parent: pass"
 BOUND_S = 60.0

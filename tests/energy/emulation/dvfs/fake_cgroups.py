@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 
 from energy.emulation.dvfs.cgroup import GroupTree
-from energy.emulation.dvfs.processes import find_process
+from energy.processes import find_process
 
 V1_MOUNT = "/sys/fs/cgroup/cpu"
 V2_MOUNT = "/sys/fs/cgroup"

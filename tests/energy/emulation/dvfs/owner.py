@@ -9,7 +9,7 @@ import time
 from energy.emulation.dvfs.choose import choose_throttle
 from energy.emulation.dvfs.duty_cycle import DutyCycle
 from energy.emulation.dvfs.group_throttle import GroupThrottle
-from energy.emulation.dvfs.processes import find_process
+from energy.processes import find_process
 
 
 def main() -> None:

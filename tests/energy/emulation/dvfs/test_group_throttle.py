@@ -12,8 +12,8 @@ from energy.emulation.dvfs.cgroup import GroupTree, find_hierarchy, group_of, pi
 from energy.emulation.dvfs.cgroup_v1 import cgroup_v1
 from energy.emulation.dvfs.cgroup_v2 import cgroup_v2
 from energy.emulation.dvfs.group_throttle import BURST_US, PERIOD_US, GroupThrottle, quota_for
-from energy.emulation.dvfs.processes import Process
 from energy.errors import AttributeFault, ThrottleUnavailable, ValueRejected
+from energy.processes import Process
 from tests.energy.emulation.dvfs.conftest import Children
 from tests.energy.emulation.dvfs.fake_cgroups import FakeCgroups
 

@@ -23,8 +23,8 @@ from energy.emulation.dvfs.ledger import (
     ungroup_message,
     unstops_message,
 )
-from energy.emulation.dvfs.processes import Process, cpu_seconds, find_process
 from energy.errors import ThrottleUnavailable
+from energy.processes import Process, cpu_ns, find_process
 from tests.energy.emulation.dvfs.conftest import Children, ended, groups_of, state, wait_until
 
 NOBODY = Process(1 << 22, 1)
@@ -69,9 +69,9 @@ def test_after_sigkill_of_the_owner_the_process_runs_where_it_was(
     assert groups.read_text() == before
     # Nobody is left who could stop it again.
     wait_until(lambda: state(busy) not in {"T", None})
-    used_s = cpu_seconds(busy.pid)
-    assert used_s is not None
-    wait_until(lambda: (cpu_seconds(busy.pid) or 0.0) > used_s)
+    used_ns = cpu_ns(busy.pid)
+    assert used_ns is not None
+    wait_until(lambda: (cpu_ns(busy.pid) or 0) > used_ns)
 
 
 def test_a_guardian_that_is_killed_is_replaced_and_told_everything(children: Children) -> None:

@@ -15,14 +15,15 @@ import pytest
 from energy.emulation.dvfs.choose import BACKENDS, choose_throttle
 from energy.emulation.dvfs.contract import Backend, Throttle
 from energy.emulation.dvfs.duty_cycle import DutyCycle
-from energy.emulation.dvfs.processes import (
+from energy.errors import ThrottleUnavailable
+from energy.processes import (
+    NS_PER_S,
     Process,
-    cpu_seconds,
-    family,
+    cpu_ns,
+    descendants,
     find_process,
     take_snapshot,
 )
-from energy.errors import ThrottleUnavailable
 from tests.energy.emulation.dvfs.conftest import Children, ended, groups_of, state, wait_until
 
 SHARE = 0.3
@@ -54,7 +55,7 @@ def throttle(request: pytest.FixtureRequest) -> Iterator[Throttle]:
 
 
 def used_s(processes: list[Process]) -> float:
-    return sum(cpu_seconds(process.pid) or 0.0 for process in processes)
+    return sum(cpu_ns(process.pid) or 0 for process in processes) / NS_PER_S
 
 
 def wait_for_share(processes: list[Process], most_cores: float) -> None:
@@ -94,13 +95,13 @@ def test_a_whole_family_shares_its_cores(throttle: Throttle, children: Children)
     head.stdout.readline()
     process = find_process(head.pid)
     assert process is not None
-    members = family([process], take_snapshot())
+    members = [stat.process for stat in descendants([process], take_snapshot())]
     assert len(members) == 3
     try:
         throttle.attach("tree", [process], cores=1)
         throttle.set_share("tree", SHARE)
         throttle.update("tree", members)
-        wait_for_share(list(members), SHARE + MARGIN)
+        wait_for_share(members, SHARE + MARGIN)
         throttle.detach("tree")
         for member in members:
             wait_for_state(member, "RS")

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from mpc.bounds import Bounds
 from mpc.policies.edf.single_operator import SingleOperatorPolicy
 from mpc.policies.edf.threshold import ThresholdParameters, ThresholdScaling
 from mpc.ports import Policy
@@ -50,7 +51,7 @@ def measured(
 def targets(policy: Policy, steps: range, executors: int) -> list[int]:
     decided = []
     for step in steps:
-        executors = policy.decide(measured(step, executors)).target.executors
+        executors = policy.decide(measured(step, executors), Bounds(SPACE)).target.executors
         decided.append(executors)
     return decided
 
@@ -81,17 +82,17 @@ def test_a_restored_policy_decides_as_the_saved_one(name: str) -> None:
 def test_waits_while_executors_start_but_not_for_ever() -> None:
     local = ThresholdScaling(ThresholdParameters(1, 6))
     policy = SingleOperatorPolicy(SPACE, local, settle_s=10.0)
-    assert policy.decide(measured(1, 1)).target.executors == 2
+    assert policy.decide(measured(1, 1), Bounds(SPACE)).target.executors == 2
     for step in range(2, 11):
-        decision = policy.decide(measured(step, 2, observed=1))
+        decision = policy.decide(measured(step, 2, observed=1), Bounds(SPACE))
         assert decision.target.executors == 2
         assert "waiting" in decision.reason
-    assert policy.decide(measured(11, 2, observed=1)).target.executors == 3
+    assert policy.decide(measured(11, 2, observed=1), Bounds(SPACE)).target.executors == 3
 
 
 def test_frequency_stays_at_the_top_and_gaps_change_nothing() -> None:
     for policy in policies().values():
         here = Configuration(3, 1_000_000)
-        decision = policy.decide(Measurement(1, 1.0, here, here))
+        decision = policy.decide(Measurement(1, 1.0, here, here), Bounds(SPACE))
         assert decision.target == Configuration(3, 2_000_000)
         assert "no " in decision.reason

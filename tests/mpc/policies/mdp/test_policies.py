@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mpc.bounds import Bounds
 from mpc.policies.mdp.arrival_model import ArrivalModel
 from mpc.policies.mdp.policy import MdpParameters, MdpPolicy
 from mpc.policies.mdp.queue import md1_response_s
@@ -52,7 +53,8 @@ def drive(policy: Policy, rates_per_s: list[float], executors: int = 5) -> list[
                 arrivals_per_s=rate_per_s,
                 cost_cycles=CYCLES,
                 latency_s=min(latency_s, 10.0),
-            )
+            ),
+            Bounds(SPACE),
         )
         assert decision.target.frequency_khz == 2_000_000
         executors = decision.target.executors
@@ -91,7 +93,7 @@ def test_a_rate_beyond_all_executors_gets_all(policy: type[Policy]) -> None:
 @pytest.mark.parametrize("policy", [mdp, mdp_rl])
 def test_nothing_measured_changes_nothing(policy: type[Policy]) -> None:
     now = Configuration(4, 1_000_000)
-    decision = policy().decide(Measurement(0, 0.0, requested=now, observed=now))
+    decision = policy().decide(Measurement(0, 0.0, requested=now, observed=now), Bounds(SPACE))
     assert decision.target == Configuration(4, 2_000_000)
     assert decision.reason == "no arrivals measured: hold"
 
@@ -115,7 +117,8 @@ def test_micro_batches_stand_for_the_queue_where_there_are_any() -> None:
                 arrivals_per_s=40.0,
                 latency_s=latency_s,
                 batches=(BatchSample(rows, duration_s, now),),
-            )
+            ),
+            Bounds(SPACE),
         )
         executors = decision.target.executors
     # Four executors would take 105 ms and five take 88 ms; for M/D/1 fewer are enough.
@@ -175,7 +178,8 @@ def test_silence_is_no_good_latency(backlog_items: float | None) -> None:
                 observed=now,
                 arrivals_per_s=120.0,
                 backlog_items=backlog_items,
-            )
+            ),
+            Bounds(SPACE),
         )
         executors = decision.target.executors
     assert executors == SPACE.max_executors
@@ -189,5 +193,5 @@ def test_no_latency_without_arrivals_is_no_violation() -> None:
         measurement = Measurement(
             step, 10.0 * step, requested=now, observed=now, arrivals_per_s=0.0
         )
-        executors = policy.decide(measurement).target.executors
+        executors = policy.decide(measurement, Bounds(SPACE)).target.executors
     assert executors == SPACE.min_executors

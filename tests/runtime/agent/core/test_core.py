@@ -7,7 +7,7 @@ import pytest
 from energy.emulation.description import HostDescription
 from energy.emulation.host import EmulatedHost
 from runtime.agent.service.settings import FrequencyRules
-from runtime.agent.wire.caller import Caller
+from runtime.agent.wire.callers import Caller
 from runtime.agent.wire.messages import FrequencyRequest, LeaseRequest, ReleaseRequest, RenewRequest
 from runtime.agent.wire.refusals import Refused
 from tests.runtime.agent.bench import ALICE, BOB, READER, ROOT, Bench, attribute

@@ -8,9 +8,8 @@ from typing import Literal
 import pytest
 
 from energy.errors import MeterUnavailable
-from energy.meters.contract import Reading, Source, Zone
-from runtime.agent.core.agent import Agent
-from runtime.agent.core.reports import Identity
+from energy.meters.contract import PowerSource, Reading, Zone
+from runtime.agent.core.agent import Agent, Identity
 from runtime.agent.host.executors import Executor
 from runtime.agent.wire.messages import FrequencyRequest, LeaseRequest
 from runtime.agent.wire.refusals import Refused
@@ -29,7 +28,7 @@ class Counter:
     """A meter that gains one joule with every poll."""
 
     name: Literal["powercap", "pyrapl", "modelled"] = "powercap"
-    source: Source = "measured"
+    source: PowerSource = "measured"
 
     def __init__(self) -> None:
         self.polls = 0

@@ -2,11 +2,11 @@ from dataclasses import replace
 
 import pytest
 
-from energy.cpufreq.policy import Policy
+from energy.cpufreq.policy import CpuPolicy
 from runtime.agent.core.targets import choose_targets
 from runtime.agent.wire.refusals import Refused
 
-POLICY = Policy(
+POLICY = CpuPolicy(
     name="policy0",
     cpus=(0,),
     domain_cpus=(0,),
@@ -21,7 +21,7 @@ POLICY = Policy(
 )
 
 
-def policies(count: int, domain: int = 1, inactive: tuple[int, ...] = ()) -> dict[str, Policy]:
+def policies(count: int, domain: int = 1, inactive: tuple[int, ...] = ()) -> dict[str, CpuPolicy]:
     return {
         f"policy{number}": replace(
             POLICY,
@@ -35,13 +35,13 @@ def policies(count: int, domain: int = 1, inactive: tuple[int, ...] = ()) -> dic
 
 
 def chosen(
-    among: dict[str, Policy], named: tuple[str, ...] | None = None, drifted: tuple[str, ...] = ()
+    among: dict[str, CpuPolicy], named: tuple[str, ...] | None = None, drifted: tuple[str, ...] = ()
 ) -> list[str]:
     return [policy.name for policy in choose_targets(among, named, drifted)]
 
 
 def code(
-    among: dict[str, Policy], named: tuple[str, ...] | None = None, drifted: tuple[str, ...] = ()
+    among: dict[str, CpuPolicy], named: tuple[str, ...] | None = None, drifted: tuple[str, ...] = ()
 ) -> str:
     with pytest.raises(Refused) as refused:
         choose_targets(among, named, drifted)

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from energy.processes import NS_PER_S, NS_PER_TICK, ProcFolder
 from runtime.agent.host.executors import (
     MOST_EXECUTORS,
     MOST_PROCESSES,
@@ -19,10 +20,11 @@ from runtime.agent.host.executors import (
     ExecutorFinder,
     parse_command_line,
 )
-from runtime.agent.host.processes import TICKS_PER_S, ProcFolder
 from tests.runtime.agent.proc_folder import CLASS, FakeProc, executor_arguments
 
 LONGEST_S = 60.0
+
+TICKS_PER_S = NS_PER_S // NS_PER_TICK
 
 
 @pytest.fixture

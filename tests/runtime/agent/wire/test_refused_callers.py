@@ -11,10 +11,9 @@ import pytest
 
 from energy.emulation.description import HostDescription
 from energy.emulation.host import EmulatedHost
-from runtime.agent.core.agent import Agent
+from runtime.agent.core.agent import Agent, Identity
 from runtime.agent.core.audit import AuditLog
 from runtime.agent.core.journal import Journal
-from runtime.agent.core.reports import Identity
 from runtime.agent.core.state import StateLock
 from runtime.agent.service.settings import FrequencyRules
 from runtime.agent.wire.client import AgentClient, AgentUnreachable

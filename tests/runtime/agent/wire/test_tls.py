@@ -10,7 +10,7 @@ import pytest
 from runtime.agent.wire.client import AgentUnreachable
 from runtime.agent.wire.tls import ServerTls, TlsFiles, server_context
 from runtime.agent.wire.trust import check_private, check_unwritable
-from runtime.config.errors import ConfigError
+from runtime.config.strict import ConfigError
 from tests.runtime.agent.pki import LONG_AGO, Authority
 from tests.runtime.agent.running_agent import PATIENCE_S, Service, wait_for
 

@@ -1,0 +1,222 @@
+"""`foresight bench hft | calibrate-plant`: the trading pipeline on a real Spark cluster."""
+
+import dataclasses
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from benchmarks.hft.measure.commands import require_spark
+from runtime.cli.parameters import JsonFile, Overrides, writable
+
+if TYPE_CHECKING:
+    from benchmarks.hft.comparison import EmulatedHosts, GivenCluster, Setting
+    from benchmarks.hft.stream.replay import Replay
+
+
+def add_to(app: typer.Typer) -> None:
+    """Register the commands of this file."""
+    app.command()(hft)
+    app.command()(calibrate_plant)
+
+
+def hft(
+    policies: Annotated[
+        str,
+        typer.Option(
+            metavar="A,B,...", help="Policies that run on a cluster, one after the other."
+        ),
+    ] = "foresight,peak,spark-ratio",
+    duration_s: Annotated[
+        float, typer.Option("--duration", min=10, max=86_400, help="Measured seconds a policy.")
+    ] = 180.0,
+    latency_ms: Annotated[
+        float | None, typer.Option(min=1, help="Target, in place of the scenario's own.")
+    ] = None,
+    quotes_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--quotes",
+            metavar="FILE",
+            exists=True,
+            dir_okay=False,
+            help="Recorded quotes, parquet or CSV, instead of generated ones.",
+        ),
+    ] = None,
+    rate: Annotated[
+        Literal["wave", "constant", "random-walk", "trading-day", "recorded"],
+        typer.Option(help="Shape of the load; recorded needs --quotes."),
+    ] = "wave",
+    acceleration: Annotated[
+        float, typer.Option(min=0.001, help="Plays the rates so many times faster.")
+    ] = 1.0,
+    peak: Annotated[
+        float | None,
+        typer.Option(
+            min=1,
+            help="Quotes/s at the busiest moment; without it, what emulated hosts of this machine "
+            "just about serve within the target.",
+        ),
+    ] = None,
+    trough: Annotated[
+        float | None, typer.Option(min=0, help="Quotes/s at the bottom of a wave.")
+    ] = None,
+    period_s: Annotated[
+        float | None, typer.Option("--period", min=1, help="Seconds from wave to wave.")
+    ] = None,
+    placement: Annotated[
+        Literal["balanced", "flux", "hash"],
+        typer.Option(help="How the fits are placed on the executors."),
+    ] = "balanced",
+    master: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="A running standalone cluster (spark://...), instead of emulated hosts.",
+        ),
+    ] = None,
+    agents: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--agent",
+            metavar="HOST=ADDRESS",
+            help="Agent of a host of that cluster (repeatable), as in agents.urls.",
+        ),
+    ] = None,
+    executors: Annotated[
+        int | None, typer.Option(min=1, help="Most executors on that cluster.")
+    ] = None,
+    warm_up_s: Annotated[
+        float | None,
+        typer.Option("--warm-up", min=20, help="Seconds before a policy is measured."),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of generated quotes.")] = 1,
+    json_file: JsonFile = None,
+    report: Annotated[
+        str | None, typer.Option(metavar="FILE", callback=writable, help="Write an HTML report.")
+    ] = None,
+    overrides: Overrides = None,
+) -> None:
+    """Policies one after the other on a Spark cluster: the trading pipeline on replayed quotes.
+
+    Without --master it starts its own on this machine: agents with emulated hosts, a Master,
+    Workers, and a driver for each policy; under seven minutes a policy. Latency is that of the
+    predictions; energy is emulated on emulated hosts, and measured where the agents measure it.
+    """
+    from benchmarks.hft.comparison import Setting, compare
+    from benchmarks.hft.live_view import live_view
+    from benchmarks.report import write_report
+    from runtime.cli.output import Results, show
+
+    require_spark()
+    if rate == "recorded" and quotes_file is None:
+        raise typer.BadParameter("--rate recorded needs --quotes.")
+    default = Setting()
+    setting = Setting(
+        cluster=_cluster(master, agents or [], executors),
+        warm_up_s=default.warm_up_s if warm_up_s is None else warm_up_s,
+        duration_s=duration_s,
+        target_s=default.target_s if latency_ms is None else latency_ms / 1e3,
+        placement=placement,
+        seed=seed,
+        overrides=tuple(overrides or ()),
+    )
+    wave = setting.replay
+    if peak is None and master is None and rate != "recorded":
+        wave = _wave_of_this_machine(setting)
+    replay = _replay(wave, quotes_file, rate, acceleration, peak, trough, period_s)
+    setting = dataclasses.replace(setting, replay=replay)
+    peak_per_s = setting.replay.peak_per_s
+    with live_view(setting.target_s, peak_per_s) as view:
+        comparison = compare(policies.split(","), setting, view.begin, view.step)
+    print(f"{comparison.source}. {comparison.provenance.sentence}", file=sys.stderr)
+    show(Results("hft", "spark", [run.row for run in comparison.runs]), json_file)
+    if report is not None:
+        write_report(comparison, Path(report))
+        print(f"wrote {report}", file=sys.stderr)
+
+
+def calibrate_plant(
+    duration_s: Annotated[
+        float,
+        typer.Option("--duration", min=60, max=86_400, help="Seconds of each of the two runs."),
+    ] = 120.0,
+    seed: Annotated[int, typer.Option(min=0, help="Of generated quotes.")] = 1,
+    json_file: JsonFile = None,
+    overrides: Overrides = None,
+) -> None:
+    """Calibrate the simulator's Spark-like plant from a run of the trading pipeline.
+
+    One run on emulated hosts visits configurations and gives the traits of the plant; a second,
+    under foresight, is predicted with them: mean batch duration and mean latency, with the errors.
+    """
+    from benchmarks.hft.calibration.run import calibrate, calibration_rows
+    from benchmarks.hft.comparison import Setting
+    from benchmarks.hft.live_view import live_view
+    from runtime.cli.output import Results, show
+
+    require_spark()
+    setting = Setting(duration_s=duration_s, seed=seed, overrides=tuple(overrides or ()))
+    setting = dataclasses.replace(setting, replay=_wave_of_this_machine(setting))
+    with live_view(setting.target_s, setting.replay.peak_per_s) as view:
+        found = calibrate(setting, view.begin, view.step)
+    show(Results("calibrate-plant", "spark", calibration_rows(found)), json_file)
+
+
+def _cluster(
+    master: str | None, agents: list[str], executors: int | None
+) -> "EmulatedHosts | GivenCluster":
+    from benchmarks.hft.comparison import EmulatedHosts, GivenCluster
+
+    if master is None:
+        if agents or executors is not None:
+            raise typer.BadParameter(
+                "--agent and --executors belong to a cluster given by --master."
+            )
+        return EmulatedHosts()
+    if executors is None:
+        raise typer.BadParameter("--master needs --executors, the most that may be used.")
+    return GivenCluster(master, tuple(agents), executors)
+
+
+def _wave_of_this_machine(setting: "Setting") -> "Replay":
+    from benchmarks.hft.demo_load import machine_speed, scaled_wave
+    from runtime.cli.output import activity
+
+    with activity("hft") as begin:
+        begin("how fast this machine is")
+        speed = machine_speed()
+    wave = scaled_wave(
+        speed, setting.cluster.executors, setting.trigger_interval_s, setting.target_s
+    )
+    print(
+        f"This machine does {speed:.2f} of the work a second that the demo was made for: its wave "
+        f"goes up to {wave.peak_per_s:,.0f} quotes/s.",
+        file=sys.stderr,
+    )
+    return wave
+
+
+def _replay(
+    wave: "Replay",
+    path: Path | None,
+    rate: str,
+    acceleration: float,
+    peak: float | None,
+    trough: float | None,
+    period_s: float | None,
+) -> "Replay":
+    """The wave with what was given otherwise."""
+    import msgspec
+
+    given = {
+        "path": None if path is None else str(path.absolute()),
+        "symbols": wave.symbols if path is None else None,
+        "rate": rate,
+        "acceleration": acceleration,
+        "peak_per_s": wave.peak_per_s if peak is None else peak,
+        "trough_per_s": wave.trough_per_s if trough is None else trough,
+        "period_s": wave.period_s if period_s is None else period_s,
+    }
+    return msgspec.structs.replace(wave, **given)

@@ -1,0 +1,221 @@
+"""`foresight bench paper-random-walk | paper-step | equity-day | replay`: policies side by side.
+
+All four commands are one function; each offers the options that make sense for its scenario.
+"""
+
+import inspect
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from runtime.cli.parameters import JsonFile, Overrides, writable
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from benchmarks.results import Comparison
+
+COMMANDS = {
+    "paper-random-walk": (
+        "The paper's random walk of arrival rates (its Fig. 5a): 180 s, threshold 1.5 ms.",
+        (),
+    ),
+    "paper-step": (
+        "The paper's sudden change (its Fig. 6): 300,000 to 400,000 quotes/s at second 30.",
+        (),
+    ),
+    "equity-day": (
+        "A real trading day of US equity ticks, 100 times faster, threshold 7 ms.",
+        ("day", "peak_load"),
+    ),
+    "replay": (
+        "Any file of arrival rates, one a control step, scaled to the plant's capacity.",
+        ("rates_file", "rate_column", "peak_load", "max_steps"),
+    ),
+}
+"""Name: what it is, and the options that only some scenarios have."""
+
+
+def add_to(app: typer.Typer) -> None:
+    special = {option for _, options in COMMANDS.values() for option in options}
+    for name, (summary, own) in COMMANDS.items():
+        app.command(name, help=summary)(_command(name, special - set(own)))
+
+
+def _command(scenario: str, left_out: set[str]) -> Callable[..., None]:
+    """`compare` for one scenario, without the options that mean nothing there."""
+
+    def command(**options: Any) -> None:
+        compare(scenario, **options)
+
+    parameters = list(inspect.signature(compare).parameters.values())[1:]
+    offered = [parameter for parameter in parameters if parameter.name not in left_out]
+    command.__dict__["__signature__"] = inspect.Signature(offered)
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in offered}
+    return command
+
+
+def compare(
+    scenario: str,
+    *,
+    rates_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--rates",
+            metavar="FILE",
+            exists=True,
+            dir_okay=False,
+            help="Arrival rates, one value a step.  [required]",
+        ),
+    ] = None,
+    rate_column: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Column of the file with the rates.")
+    ] = None,
+    day: Annotated[
+        str, typer.Option(metavar="YYYYMMDD", help="Trading day in the data folder.")
+    ] = "20131007",
+    peak_load: Annotated[
+        float,
+        typer.Option(min=0.01, max=2.0, help="Share of the capacity that the busiest step takes."),
+    ] = 0.9,
+    max_steps: Annotated[
+        int,
+        typer.Option(
+            min=2, help="A longer file is averaged down to so many steps, that is played faster."
+        ),
+    ] = 600,
+    policies: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,...", help="Policies to compare; without it all, foresight and oracle too."
+        ),
+    ] = None,
+    repeat: Annotated[int, typer.Option(min=1, help="Repetitions, each with its own seed.")] = 3,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the first repetition.")] = 1,
+    curve: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="Also draw foresight's curve over alpha and the clairvoyant bound, with N "
+            "repetitions a point.",
+        ),
+    ] = 0,
+    json_file: JsonFile = None,
+    report: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", callback=writable, help="Write an HTML report."),
+    ] = None,
+    picture: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", callback=writable, help="Write one picture (SVG); needs matplotlib."),
+    ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            exists=True,
+            file_okay=False,
+            help="Folder with the papers' and market data. Without it: FORESIGHT_DATA, or "
+            "../shared/data beside a checkout, or generated workloads with the same statistics.",
+        ),
+    ] = None,
+    processes: Annotated[
+        int | None, typer.Option(min=1, help="Worker processes; one a core without it.")
+    ] = None,
+    config_file: Annotated[
+        Path | None, typer.Option("--config", metavar="FILE", help="Configuration of foresight.")
+    ] = None,
+    overrides: Overrides = None,
+    paper_forecast: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Forecast of lat-node and lat-power; the paper names holt-winters, its authors' "
+            "code uses mean-3.",
+        ),
+    ] = "mean-3",
+    latency_ms: Annotated[
+        float | None, typer.Option(min=0.001, help="Threshold, in place of the scenario's own.")
+    ] = None,
+    step_s: Annotated[
+        float | None, typer.Option(min=1, max=60, help="Control step; 1 s without it.")
+    ] = None,
+) -> None:
+    """Run every policy on the same simulated tuples and show what each made of them."""
+    from benchmarks.mpc_paper import sweep
+    from benchmarks.mpc_paper.catalogue import ALL_POLICIES
+    from benchmarks.mpc_paper.scenarios import ScenarioRequest
+    from benchmarks.report import check_picture, write_report, write_svg
+    from benchmarks.workloads.data import default_data
+    from runtime.cli.output import Results, progress_bar, results_console, write_json
+    from runtime.config import load_config
+
+    if picture is not None:
+        check_picture()
+    request = sweep.ComparisonRequest(
+        scenario=ScenarioRequest(
+            name=scenario,
+            data=data or default_data(),
+            day=day,
+            rates_file=rates_file,
+            rate_column=rate_column,
+            peak_load=peak_load,
+            max_steps=max_steps,
+            threshold_s=None if latency_ms is None else latency_ms / 1e3,
+            step_s=step_s,
+            paper_forecast=paper_forecast,
+        ),
+        policies=tuple(policies.split(",")) if policies else ALL_POLICIES,
+        repeat=repeat,
+        seed=seed,
+        config=load_config(config_file, overrides or ()),
+        curve_repeat=curve,
+    )
+    with progress_bar(scenario, sweep.number_of_runs(request)) as finish:
+        comparison = sweep.compare(request, processes or os.cpu_count() or 1, finish)
+    results_console(json_file).print(_summary(comparison))
+    if json_file is not None:
+        rows = [run.row for run in comparison.runs]
+        write_json(Results(scenario, "simulation", rows), json_file)
+    for file, write in ((report, write_report), (picture, write_svg)):
+        if file is not None:
+            write(comparison, Path(file))
+            print(f"wrote {file}", file=sys.stderr)
+
+
+def _summary(comparison: "Comparison") -> "Table":
+    """Means over the repetitions, for people; single runs are in the JSON."""
+    import numpy as np
+    from rich.table import Table
+
+    table = Table(
+        title=f"{comparison.scenario}: {comparison.source} "
+        f"(simulation, threshold {comparison.threshold_s * 1e3:g} ms)",
+        title_justify="left",
+    )
+    columns = (
+        ("violations", "violations", "{:.2f}"),
+        ("reconfig.", "reconfigurations", "{:.2f}"),
+        ("executors", "mean_executors", "{:.2f}"),
+        ("power W", "mean_power_w", "{:.2f}"),
+        ("amplitude", "amplitude", "{:.2f}"),
+        ("mean ms", "latency_mean_s", "{:.3f}"),
+        ("p99 ms", "latency_p99_s", "{:.2f}"),
+        ("decision ms", "decision_ms_p50", "{:.2f}"),
+    )
+    table.add_column("policy")
+    for title, _, _ in columns:
+        table.add_column(title, justify="right")
+    for policy in dict.fromkeys(run.row.policy for run in comparison.runs):
+        rows = [run.row for run in comparison.runs if run.row.policy == policy]
+        cells = []
+        for _, name, form in columns:
+            mean = float(np.mean([getattr(row, name) for row in rows]))
+            cells.append(form.format(mean * 1e3 if name.endswith("_s") else mean))
+        table.add_row(policy, *cells)
+    return table

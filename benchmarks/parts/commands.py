@@ -1,0 +1,137 @@
+"""`foresight bench optimizer | forecast | power | dvfs | agent | resume`: parts, alone."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from runtime.cli.parameters import JsonFile
+
+
+def add_to(app: typer.Typer) -> None:
+    """Register the commands of this file."""
+    for command in (optimizer, forecast, power, dvfs, agent, resume):
+        app.command()(command)
+
+
+def optimizer(json_file: JsonFile = None) -> None:
+    """Time and nodes of the horizon search, against the size of the space it searches."""
+    from benchmarks.parts.optimizer import optimizer_rows
+    from runtime.cli.output import Results, activity, show
+
+    with activity("optimizer") as begin:
+        rows = optimizer_rows(begin)
+    show(Results("optimizer", "measured", rows), json_file)
+
+
+def forecast(
+    rates_file: Annotated[
+        Path,
+        typer.Option(
+            "--rates",
+            metavar="FILE",
+            exists=True,
+            dir_okay=False,
+            help="Arrival rates, one line a step; plain or gzipped.",
+        ),
+    ],
+    rate_column: Annotated[
+        str | None,
+        typer.Option(
+            "--rate-column", metavar="NAME", help="Column with the rates: name or position."
+        ),
+    ] = None,
+    models: Annotated[
+        list[str] | None,
+        typer.Option("--model", metavar="NAME", help="A model (repeatable); all without it."),
+    ] = None,
+    horizon: Annotated[int, typer.Option(min=1, max=60, help="Steps forecast ahead.")] = 10,
+    json_file: JsonFile = None,
+) -> None:
+    """Error, interval coverage and time of every forecasting model on a trace."""
+    from benchmarks.parts.forecast import evaluate_forecasters
+    from forecasting.registry import FORECASTER_NAMES
+    from runtime.cli.output import Results, activity, show
+    from runtime.rates import read_rates
+
+    for model in models or ():
+        if model not in FORECASTER_NAMES:
+            names = ", ".join(FORECASTER_NAMES)
+            raise typer.BadParameter(f"{model!r} is not one of {names}.", param_hint="'--model'")
+    rates = read_rates(rates_file, rate_column)
+    with activity("forecast") as begin:
+        rows = evaluate_forecasters(rates, models or FORECASTER_NAMES, horizon, begin)
+    show(Results("forecast", "replay", rows), json_file)
+
+
+def power(
+    sweep: Annotated[
+        Path,
+        typer.Option(
+            metavar="FILE",
+            exists=True,
+            dir_okay=False,
+            help="Measured power over workers and frequencies.",
+        ),
+    ],
+    json_file: JsonFile = None,
+) -> None:
+    """Error of every power model on a measured sweep, by the number of calibration points."""
+    from benchmarks.parts.power import power_rows
+    from runtime.cli.output import Results, activity, show
+
+    with activity("power"):
+        rows = power_rows(sweep)
+    show(Results("power", "measured", rows), json_file)
+
+
+def dvfs(json_file: JsonFile = None) -> None:
+    """How closely real processes follow the frequency of an emulated host, and its energy."""
+    from benchmarks.parts.dvfs import dvfs_rows
+    from runtime.cli.output import Results, activity, show
+
+    with activity("dvfs") as begin:
+        rows = dvfs_rows(begin)
+    show(Results("dvfs", "emulated", rows), json_file)
+
+
+def agent(
+    policies: Annotated[int, typer.Option(min=1, max=1024, help="Frequency policies.")] = 64,
+    seconds: Annotated[
+        float, typer.Option(min=2, max=3600, help="Length of each of the two phases.")
+    ] = 20.0,
+    json_file: JsonFile = None,
+) -> None:
+    """What the agent costs its host once a second, and its set-frequency round trip over mTLS."""
+    from benchmarks.parts.agent import agent_rows
+    from runtime.cli.output import Results, activity, show
+
+    with activity("agent") as begin:
+        rows = agent_rows(policies, seconds, begin)
+    show(Results("agent", "measured", rows), json_file)
+
+
+def resume(
+    policies: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,...", help="Some policies only.", show_default="all"),
+    ] = None,
+    steps: Annotated[
+        int, typer.Option(min=60, max=100_000, help="Journaled steps to resume from.")
+    ] = 600,
+    seed: Annotated[int, typer.Option(min=0, help="Of the arrivals and of the policies.")] = 1,
+    json_file: JsonFile = None,
+) -> None:
+    """Replaying the journal against going on from a snapshot, for every policy that learns."""
+    from benchmarks.parts.resume import RESUMABLE, resume_rows
+    from runtime.cli.output import Results, activity, show
+
+    names = RESUMABLE if policies is None else tuple(policies.split(","))
+    unknown = sorted(set(names) - set(RESUMABLE))
+    if unknown:
+        raise typer.BadParameter(
+            f"unknown policy {', '.join(unknown)}; known: {', '.join(RESUMABLE)}."
+        )
+    with activity("resume") as begin:
+        rows = resume_rows(names, steps, seed, begin)
+    show(Results("resume", "measured", rows), json_file)

@@ -1,0 +1,148 @@
+"""`foresight bench peers`: what users run today, and every other policy, on one trace of rates."""
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from runtime.cli.parameters import JsonFile, Overrides, writable
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from benchmarks.peers.comparison import PeerRow
+
+
+def add_to(app: typer.Typer) -> None:
+    """Register the command of this file."""
+    app.command()(peers)
+
+
+def peers(
+    rates_file: Annotated[
+        Path,
+        typer.Option(
+            "--rates",
+            metavar="FILE",
+            exists=True,
+            dir_okay=False,
+            help="Arrival rates, one value a step; plain or gzipped.",
+        ),
+    ],
+    rate_column: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Column with the rates: name or position."),
+    ] = None,
+    policies: Annotated[
+        str | None, typer.Option(metavar="A,B,...", help="Policies to compare; without it all.")
+    ] = None,
+    latency_ms: Annotated[float, typer.Option(min=1, help="Target.")] = 5000.0,
+    step_s: Annotated[float, typer.Option(min=1, max=60, help="Control step.")] = 5.0,
+    max_steps: Annotated[
+        int,
+        typer.Option(
+            min=2, help="A longer file is averaged down to so many steps, that is played faster."
+        ),
+    ] = 4320,
+    peak_load: Annotated[
+        float,
+        typer.Option(min=0.01, max=2.0, help="Share of the capacity that the busiest step takes."),
+    ] = 0.9,
+    idle_share: Annotated[
+        float,
+        typer.Option(
+            min=0, max=1, help="What an idle executor draws, as a share of what a busy one does."
+        ),
+    ] = 0.3,
+    repeat: Annotated[int, typer.Option(min=1, help="Repetitions, each with its own seed.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the first repetition.")] = 1,
+    json_file: JsonFile = None,
+    report: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", callback=writable, help="Write an HTML report."),
+    ] = None,
+    processes: Annotated[
+        int | None, typer.Option(min=1, help="Worker processes; one a core without it.")
+    ] = None,
+    config_file: Annotated[
+        Path | None, typer.Option("--config", metavar="FILE", help="Configuration of the policies.")
+    ] = None,
+    overrides: Overrides = None,
+) -> None:
+    """Every policy that can run on Spark, on one trace of arrival rates and a simulated cluster.
+
+    Twenty executors, micro-batches every two seconds, executors that take eight seconds to start.
+    """
+    from benchmarks.peers.catalogue import ALL_POLICIES, check_policies, configured
+    from benchmarks.peers.comparison import compare
+    from benchmarks.peers.setting import Setting
+    from benchmarks.peers.verdict import verdict
+    from benchmarks.report import write_report
+    from runtime.cli.output import Results, progress_bar, results_console, write_json
+
+    setting = Setting(
+        rates_file,
+        rate_column,
+        target_s=latency_ms / 1e3,
+        step_s=step_s,
+        max_steps=max_steps,
+        peak_load=peak_load,
+        idle_share=idle_share,
+    )
+    names = policies.split(",") if policies else ALL_POLICIES
+    check_policies(names)
+    config = configured(setting, config_file, overrides or ())
+    with progress_bar("peers", len(names) * repeat) as finish:
+        rows, comparison = compare(
+            setting,
+            names,
+            config,
+            repeat=repeat,
+            seed=seed,
+            processes=processes or os.cpu_count() or 1,
+            on_done=finish,
+        )
+    console = results_console(json_file)
+    title = f"peers: {comparison.source} (simulation, target {latency_ms:g} ms)"
+    console.print(_summary(rows, title))
+    told = verdict(rows)
+    if told is not None:
+        console.print(told.told())
+    if json_file is not None:
+        write_json(Results("peers", "simulation", rows), json_file)
+    if report is not None:
+        write_report(comparison, Path(report))
+        print(f"wrote {report}", file=sys.stderr)
+
+
+def _summary(rows: "Sequence[PeerRow]", title: str) -> "Table":
+    """Means over the repetitions, for people; single runs are in the JSON."""
+    from statistics import fmean
+
+    from rich.table import Table
+
+    columns = (
+        ("over target", "over_target_fraction", "{:.2%}", 1.0),
+        ("executor h", "executor_hours", "{:.1f}", 1.0),
+        ("energy kJ", "energy_j", "{:.0f}", 1e-3),
+        ("reconfig.", "reconfigurations", "{:.0f}", 1.0),
+        ("mean s", "latency_mean_s", "{:.2f}", 1.0),
+        ("p95 s", "latency_p95_s", "{:.2f}", 1.0),
+        ("p99 s", "latency_p99_s", "{:.2f}", 1.0),
+        ("decision ms", "decision_ms_p50", "{:.2f}", 1.0),
+    )
+    table = Table(title=title, title_justify="left")
+    table.add_column("policy")
+    for heading, *_ in columns:
+        table.add_column(heading, justify="right")
+    for policy in dict.fromkeys(row.policy for row in rows):
+        own = [row for row in rows if row.policy == policy]
+        cells = (
+            form.format(scale * fmean(getattr(row, name) for row in own))
+            for _, name, form, scale in columns
+        )
+        table.add_row(policy, *cells)
+    return table
