@@ -112,7 +112,9 @@ def compare(
     ] = None,
     picture: Annotated[
         str | None,
-        typer.Option(metavar="FILE", callback=writable, help="Write one picture (SVG); needs matplotlib."),
+        typer.Option(
+            metavar="FILE", callback=writable, help="Write one picture (SVG); needs matplotlib."
+        ),
     ] = None,
     data: Annotated[
         Path | None,

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from runtime import documents
 from runtime.agent.service.settings import AgentConfig
 from runtime.cli.reference import commands
 from runtime.config import Config
@@ -19,7 +20,7 @@ from runtime.kubernetes.values import Values
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.md")])
-GENERATED = {"commands.md", "configuration.md", "agent-configuration.md"}
+GENERATED = {path.name for path in documents.GENERATED}
 WRITTEN = [page for page in PAGES if page.name not in GENERATED]
 
 COMMANDS = {command.words: command for command in commands()}

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from runtime.agent.service.metrics import AgentMetrics
@@ -130,12 +131,11 @@ def dashboard_queries() -> Iterator[tuple[str, str]]:
 
 
 def alert_queries() -> Iterator[tuple[str, str]]:
-    text = (MONITORING / "alerts.yml").read_text()
-    rules = re.split(r"\n\s+- alert: ", text)[1:]
-    for rule in rules:
-        expression = re.search(r"\n +expr: \|?\n?(.*?)\n +(?:for|labels):", rule, re.DOTALL)
-        assert expression is not None, rule
-        yield expression.group(1), " ".join(re.findall(r"\$labels\.\w+", rule))
+    document = yaml.safe_load((MONITORING / "alerts.yml").read_text())
+    for group in document["groups"]:
+        for rule in group["rules"]:
+            labels = re.findall(r"\$labels\.\w+", str(rule["annotations"]))
+            yield rule["expr"], " ".join(labels)
 
 
 def test_dashboard_and_alerts_ask_for_what_exists(records: tuple[StepRecord, ...]) -> None:
