@@ -18,7 +18,7 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ReplayVerdict:
     steps: int
     compared: int
     """Steps whose decision must be the recorded one."""
@@ -45,11 +45,11 @@ class Verdict:
         return words
 
 
-def verdict(steps: Sequence[ReplayedStep]) -> Verdict:
+def verdict(steps: Sequence[ReplayedStep]) -> ReplayVerdict:
     known = [step for step in steps if step.decision_known]
     unknown = [step for step in steps if not step.decision_known]
     differing = [step for step in known if not _same(step)]
-    return Verdict(
+    return ReplayVerdict(
         steps=len(steps),
         compared=len(known),
         same=len(known) - len(differing),

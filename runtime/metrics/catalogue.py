@@ -5,152 +5,28 @@ To add one, add a declaration. Only what hosts' agents expose themselves is decl
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 
 from mpc.events import DescribedEvent, EventKind
-from mpc.values import Configuration, CostTerms
-from runtime.metrics.facts import Facts
-from runtime.metrics.fan import ExpectedArrivals
+from runtime.metrics.charts import page_charts
 from runtime.metrics.metric import Catalogue, Curve, Glance, Metric
-from runtime.metrics.view import View
-from runtime.report.charts import Chart, ChartBand, ChartLimit
-from runtime.report.text import number, seconds
-
-_HERTZ_PER_KHZ = 1000
-
-
-def charts(facts: Facts) -> tuple[Chart, ...]:
-    """The charts of the page, in their order."""
-    return (
-        Chart(
-            id="arrivals",
-            title="Arrival rate",
-            note="items per second",
-            band=ChartBand(
-                "80 % range",
-                "as far as eight of ten recent forecasts were off",
-                "arrivals/low",
-                "arrivals/high",
-            ),
-        ),
-        Chart(
-            id="latency",
-            title="Latency",
-            note="seconds; red: above the target",
-            cap=3.0,
-            limit=ChartLimit("target", facts.target_latency_s),
-            marks="latency/late",
-        ),
-        Chart(id="executors", title="Executors", note="count", integers=True),
-        Chart(id="frequency", title="CPU frequency", note="GHz", format="hertz", near=True),
-        Chart(
-            id="power",
-            title="Power of the hosts",
-            note="watts, by how it is known",
-            hides_missing=True,
-            limit=ChartLimit("cap", facts.power_cap_w),
-        ),
-        Chart(
-            id="cost",
-            title="Cost of the plan",
-            note="weighted, over the horizon",
-            stacked=True,
-            cap=4.0,
-        ),
-    )
-
-
-def _next_rate(view: View) -> float | None:
-    expected = view.record.decision.expected_arrivals_per_s
-    return None if expected is None or not len(expected) else float(expected[0])
-
-
-def _forecast(
-    read: Callable[[ExpectedArrivals], float | None], now: bool = False
-) -> Callable[[View], Sequence[float | None]]:
-    """From the next step on; `now`: joined to what was expected of this one."""
-
-    def ahead(view: View) -> Sequence[float | None]:
-        if not view.fan:
-            return ()
-        first = read(view.due) if now and view.due is not None else None
-        return (first, *(read(each) for each in view.fan))
-
-    return ahead
-
-
-def _due(read: Callable[[ExpectedArrivals], float | None]) -> Callable[[View], float | None]:
-    return lambda view: None if view.due is None else read(view.due)
-
-
-def _stages(read: Callable[[Configuration], float], chart: str) -> tuple[Curve, ...]:
-    def ahead(view: View) -> Sequence[float]:
-        plan = view.record.decision.plan
-        return () if plan is None else [read(each) for each in plan.trajectory]
-
-    return (
-        Curve(chart, "observed", "observed", of="observed", stepped=True, main=True),
-        Curve(chart, "requested", "requested", of="requested", stepped=True),
-        Curve(chart, "plan", "planned", of="planned", stepped=True, ahead=ahead),
-    )
-
-
-def _executors(place: Configuration) -> float:
-    return place.executors
-
-
-def _hertz(place: Configuration) -> float:
-    return place.frequency_khz * _HERTZ_PER_KHZ
-
-
-def _requested_and_planned(words: Callable[[Configuration], str]) -> Callable[[View], str]:
-    return lambda view: (
-        f"requested {words(view.stages['requested'])}, plan {words(view.stages['planned'])}"
-    )
-
-
-def _executors_note(view: View) -> str:
-    most = view.facts.max_executors
-    words = _requested_and_planned(lambda place: str(place.executors))(view)
-    return words if most is None else f"of {most}, {words}"
-
-
-def _latency_note(view: View) -> str:
-    target_s = view.facts.target_latency_s
-    words = "target unknown" if target_s is None else f"target {seconds(target_s)}"
-    return f"{words}, {view.latency_kind}" if view.latency_kind is not None else words
-
-
-def _by_source(value: Callable[[View], float]) -> Callable[[View], dict[str, float]]:
-    def take(view: View) -> dict[str, float]:
-        measured = view.record.measurement
-        return {} if measured.power_w is None else {measured.power_source: value(view)}
-
-    return take
-
-
-def _source(view: View) -> str:
-    measured = view.record.measurement
-    return "not known" if measured.power_w is None else measured.power_source
-
-
-def _cost(view: View) -> CostTerms | None:
-    plan = view.record.decision.plan
-    return None if plan is None else plan.cost
-
-
-def _cost_terms(view: View) -> dict[str, float]:
-    cost = _cost(view)
-    if cost is None:
-        return {}
-    return {"latency": cost.latency, "resource": cost.resource, "switching": cost.switching}
-
-
-def _cost_note(view: View) -> str:
-    plan = view.record.decision.plan
-    if plan is None:
-        return "this policy does not plan"
-    return "proven optimal" if plan.proven else f"bound {plan.lower_bound:.3f}"
+from runtime.metrics.takes import (
+    by_source,
+    cost_note,
+    cost_terms,
+    due,
+    executors_note,
+    executors_of,
+    forecast_ahead,
+    hertz_of,
+    latency_note,
+    next_rate,
+    plan_cost,
+    requested_and_planned,
+    source_note,
+    stage_curves,
+)
+from runtime.report.text import number
 
 
 def events_metric(kinds: Iterable[DescribedEvent] = EventKind) -> Metric:
@@ -184,24 +60,24 @@ METRICS = (
                 "arrivals",
                 "expected",
                 "expected",
-                take=_due(lambda each: each.per_s),
-                ahead=_forecast(lambda each: each.per_s),
+                take=due(lambda each: each.per_s),
+                ahead=forecast_ahead(lambda each: each.per_s),
             ),
             Curve("arrivals", "arrived", "measured", main=True),
             Curve(
                 "arrivals",
                 "low",
                 "band",
-                take=_due(lambda each: each.low_per_s),
-                ahead=_forecast(lambda each: each.low_per_s, now=True),
+                take=due(lambda each: each.low_per_s),
+                ahead=forecast_ahead(lambda each: each.low_per_s, now=True),
                 hidden=True,
             ),
             Curve(
                 "arrivals",
                 "high",
                 "band",
-                take=_due(lambda each: each.high_per_s),
-                ahead=_forecast(lambda each: each.high_per_s, now=True),
+                take=due(lambda each: each.high_per_s),
+                ahead=forecast_ahead(lambda each: each.high_per_s, now=True),
                 hidden=True,
             ),
         ),
@@ -218,7 +94,7 @@ METRICS = (
         name="expected_arrivals_per_second",
         unit="items/s",
         help="Items per second that are expected in the next step.",
-        take=_next_rate,
+        take=next_rate,
         panel="Arrival rate",
         legend="expected in the next step",
     ),
@@ -250,7 +126,7 @@ METRICS = (
         glance=Glance(
             "Latency",
             "seconds",
-            note=_latency_note,
+            note=latency_note,
             limit=lambda facts: facts.target_latency_s,
             curve="latency/measured",
         ),
@@ -312,9 +188,9 @@ METRICS = (
         unit="",
         help="Executors as planned, requested and observed.",
         label="stage",
-        take=lambda view: {stage: _executors(u) for stage, u in view.stages.items()},
-        curves=_stages(_executors, "executors"),
-        glance=Glance("Executors", of="observed", note=_executors_note, curve="executors/observed"),
+        take=lambda view: {stage: executors_of(u) for stage, u in view.stages.items()},
+        curves=stage_curves(executors_of, "executors"),
+        glance=Glance("Executors", of="observed", note=executors_note, curve="executors/observed"),
         panel="Executors",
         legend="{{stage}}",
     ),
@@ -323,13 +199,13 @@ METRICS = (
         unit="Hz",
         help="CPU frequency of the hosts as planned, requested and observed.",
         label="stage",
-        take=lambda view: {stage: _hertz(u) for stage, u in view.stages.items()},
-        curves=_stages(_hertz, "frequency"),
+        take=lambda view: {stage: hertz_of(u) for stage, u in view.stages.items()},
+        curves=stage_curves(hertz_of, "frequency"),
         glance=Glance(
             "Frequency",
             "hertz",
             of="observed",
-            note=_requested_and_planned(lambda place: f"{place.frequency_khz / 1e6:.2f}"),
+            note=requested_and_planned(lambda place: f"{place.frequency_khz / 1e6:.2f}"),
             curve="frequency/observed",
         ),
         panel="CPU frequency",
@@ -340,7 +216,7 @@ METRICS = (
         unit="W",
         help="Power of the worker hosts; the source says how it is known.",
         label="source",
-        take=_by_source(lambda view: view.record.measurement.power_w or 0.0),
+        take=by_source(lambda view: view.record.measurement.power_w or 0.0),
         curves=tuple(
             Curve("power", source, source, of=source, main=True)
             for source in ("measured", "modelled", "emulated")
@@ -349,7 +225,7 @@ METRICS = (
             "Power",
             "watts",
             take=lambda view: view.record.measurement.power_w,
-            note=_source,
+            note=source_note,
             curve="power/*",
         ),
         panel="Power",
@@ -361,11 +237,11 @@ METRICS = (
         help="Energy of the worker hosts; the source says how it is known.",
         type="counter",
         label="source",
-        take=_by_source(lambda view: view.energy_j),
+        take=by_source(lambda view: view.energy_j),
         glance=Glance(
             "Energy",
             "joules",
-            note=_source,
+            note=source_note,
             known=lambda view: view.record.measurement.power_w is not None,
         ),
         panel="Energy per hour",
@@ -377,15 +253,15 @@ METRICS = (
         unit="",
         help="Cost of the plan over its horizon by term of the objective, without unit.",
         label="term",
-        take=_cost_terms,
+        take=cost_terms,
         curves=tuple(
             Curve("cost", term, term, of=term) for term in ("resource", "latency", "switching")
         ),
         glance=Glance(
             "Plan cost",
             "cost",
-            take=lambda view: None if (cost := _cost(view)) is None else cost.total,
-            note=_cost_note,
+            take=lambda view: None if (cost := plan_cost(view)) is None else cost.total,
+            note=cost_note,
         ),
         panel="Cost of the plan",
         legend="{{term}}",
@@ -472,4 +348,4 @@ METRICS = (
     ),
 )
 
-CATALOGUE = Catalogue(METRICS, charts)
+CATALOGUE = Catalogue(METRICS, page_charts)

@@ -61,7 +61,7 @@ class RunState:
         self.catalogue = catalogue
         self.history = History(window_s, most_points)
         self.decisions = DecisionLog()
-        self.told_hosts: tuple[HostView, ...] = ()
+        self.reported_hosts: tuple[HostView, ...] = ()
         """As the events of the journal tell of them."""
         self._view = View(facts=facts, step_s=self.step_s, now_s=0.0, unapplied_s=_applied())
         self._by_batch: dict[str, dict[str, float]] = {}
@@ -111,7 +111,7 @@ class RunState:
         )
         self._view = view
         self._queries = _with_last_figures(record.queries, self._queries)
-        self.told_hosts = from_events(self.told_hosts, record.events)
+        self.reported_hosts = from_events(self.reported_hosts, record.events)
         self.decisions.add(record)
         self.history.add(
             StepPoint(

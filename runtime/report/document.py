@@ -13,7 +13,7 @@ import msgspec
 from runtime.report.charts import Drawing
 from runtime.report.markup import Markup, element
 
-_SCRIPTS = ("format.js", "chart.js", "scatter.js", "report.js")
+_SCRIPTS = ("format.js", "scale.js", "chart.js", "scatter.js", "report.js")
 _STYLES = ("chart.css", "report.css")
 _IMPORT = re.compile(r"^import [^;]*;\n", re.MULTILINE)
 _EXPORT = re.compile(r"^export ", re.MULTILINE)

@@ -161,7 +161,7 @@ class WebServer:
 
     def _hosts(self) -> tuple[HostView, ...]:
         if self._fleet is None:
-            return self._state.told_hosts
+            return self._state.reported_hosts
         return from_fleet(self._fleet())
 
 

@@ -37,7 +37,7 @@ def screen(state: RunState, now_s: float, width: int) -> RenderableType:
     parts: list[RenderableType] = [_head(state, now_s), _figures(state, view, width)]
     if latest.alternatives and latest.cost is not None:
         parts.append(_alternatives(latest, latest.cost))
-    hosts = _hosts(state.told_hosts)
+    hosts = _hosts(state.reported_hosts)
     if hosts is not None:
         parts.append(hosts)
     parts.append(_decisions(state))

@@ -1,7 +1,8 @@
 // Points in two measures, a curve with its own points, and a bound with the area beyond it.
 
-import { element, ticks } from "./chart.js";
+import { element } from "./chart.js";
 import { number } from "./format.js";
+import { ticks } from "./scale.js";
 
 const EDGES = { top: 34, right: 24, bottom: 46, left: 52 };
 const GAP = 4;

@@ -21,7 +21,7 @@ from runtime.metrics.points import StepPoint
 from runtime.metrics.state import RunState
 from tests.runtime.control.records import plain_record
 from tests.runtime.control.records import records as any_record
-from tests.runtime.web.recorded import config, told_by_batch
+from tests.runtime.web.recorded import config, reported_by_batch
 
 FACTS = facts_of(config(), "orders")
 
@@ -102,7 +102,7 @@ def test_forecasts_are_compared_with_the_step_a_rate_belongs_to(
         decision = replace(record.decision, expected_arrivals_per_s=rates)
         measured = replace(record.measurement, arrivals_per_s=100.0 * index**2)
         exact.append(replace(record, measurement=measured, decision=decision))
-    state = state_of(told_by_batch(tuple(exact), 5, age_steps))
+    state = state_of(reported_by_batch(tuple(exact), 5, age_steps))
     fan = state.view().fan
     assert len(fan) == 3
     for each in fan:
@@ -110,7 +110,7 @@ def test_forecasts_are_compared_with_the_step_a_rate_belongs_to(
 
 
 def test_forecasts_that_nobody_answers_are_forgotten(records: tuple[StepRecord, ...]) -> None:
-    errors, silent = ForecastErrors(), told_by_batch(records[:1], 1, 1)[0]
+    errors, silent = ForecastErrors(), reported_by_batch(records[:1], 1, 1)[0]
     planned = next(r.decision for r in records if r.decision.expected_arrivals_per_s is not None)
     for step in range(1, 2000):
         measured = replace(silent.measurement, step=step)
@@ -141,7 +141,7 @@ def test_hosts_are_known_by_their_events() -> None:
     lost = Event(EventKind.AGENT_LOST, "w2: connection refused")
     back = Event(EventKind.AGENT_RECOVERED, "w1: answers again")
     state = state_of((replace(plain_record(1), events=(lost, back)),))
-    assert [(host.name, host.condition) for host in state.told_hosts] == [
+    assert [(host.name, host.condition) for host in state.reported_hosts] == [
         ("w1", "recovered"),
         ("w2", "lost"),
     ]

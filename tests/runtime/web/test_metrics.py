@@ -18,7 +18,7 @@ from runtime.metrics.hosts import HostView
 from runtime.metrics.state import RunState
 from runtime.web.metrics import ControllerMetrics
 from tests.runtime.agent.running_agent import StandIn
-from tests.runtime.web.recorded import config, told_by_batch
+from tests.runtime.web.recorded import config, reported_by_batch
 
 MONITORING = Path(__file__).parents[3] / "examples" / "monitoring"
 HOSTS = (
@@ -75,7 +75,7 @@ def test_metrics_tell_the_last_step(records: tuple[StepRecord, ...]) -> None:
 
 
 def test_what_a_batch_told_last_is_shown_until_the_next(records: tuple[StepRecord, ...]) -> None:
-    sparse = told_by_batch(records, 12, 9)
+    sparse = reported_by_batch(records, 12, 9)
     told = [each.measurement for each in sparse if each.measurement.arrivals_per_s is not None][-1]
     assert sparse[-1].measurement.arrivals_per_s is None
     found = samples(exposed(sparse))

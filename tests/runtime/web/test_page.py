@@ -12,7 +12,7 @@ from runtime.control.journal import Journal, StepRecord
 from runtime.fleet.state import FleetState, HostState
 from runtime.web.server import WebServer, journal_server, web_server
 from tests.runtime.web.browser import Page
-from tests.runtime.web.recorded import config, told_by_batch, write
+from tests.runtime.web.recorded import config, reported_by_batch, write
 
 MISSING = "\N{EN DASH}"
 CHARTS = ("arrivals", "latency", "executors", "frequency", "power", "cost")
@@ -84,7 +84,7 @@ def test_values_told_once_a_batch_are_joined_where_they_belong(
     page: Page, tmp_path: Path, records: Records
 ) -> None:
     every, age, last = 20, 15, 149
-    sparse = told_by_batch(records[: last + 1], every, age)
+    sparse = reported_by_batch(records[: last + 1], every, age)
     assert sparse[-1].measurement.arrivals_per_s is None
     with web_server(config(), Web(port=0), write(tmp_path / "orders", sparse)) as server:
         page.open(server.url)
@@ -115,8 +115,8 @@ def test_values_told_once_a_batch_are_joined_where_they_belong(
 def test_values_that_are_overdue_are_shown_no_more(
     page: Page, tmp_path: Path, records: Records
 ) -> None:
-    silent = told_by_batch(records[50:150], 1000, 0)
-    sparse = (*told_by_batch(records[:50], 4, 3), *silent[1:])
+    silent = reported_by_batch(records[50:150], 1000, 0)
+    sparse = (*reported_by_batch(records[:50], 4, 3), *silent[1:])
     with web_server(config(), Web(port=0), write(tmp_path / "orders", sparse)) as server:
         page.open(server.url)
         page.wait_for("document.body.dataset.step && document.body.dataset.connection === 'open'")

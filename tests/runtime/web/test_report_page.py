@@ -113,7 +113,7 @@ def test_hostile_names_stay_text(page: Page, tmp_path: Path) -> None:
 def test_axes_hold_their_values_with_few_round_ticks(page: Page, server: WebServer) -> None:
     page.open(server.url)
     wrong = page.evaluate("""
-      import('/assets/chart.js').then(({ ticks }) => {
+      import('/assets/scale.js').then(({ ticks }) => {
         const wrong = [];
         for (let index = 0; index < 500; index += 1) {
           const low = index * 0.37, high = low + 10 ** ((index % 17) - 8);

@@ -10,7 +10,7 @@ from runtime.insight.charts import drawing_of
 from runtime.insight.explain import explanation
 from runtime.insight.journals import RecordedRun
 from runtime.insight.summary import summary, violations
-from tests.runtime.web.recorded import recorded, told_by_batch
+from tests.runtime.web.recorded import recorded, reported_by_batch
 
 STEPS, EVERY, AGE = 100, 12, 9
 Records = tuple[StepRecord, ...]
@@ -39,7 +39,7 @@ def pieces(records: Records, line: str) -> list[dict[int, float]]:
 
 
 def test_arrivals_stand_where_they_came_and_are_joined(dense: Records) -> None:
-    (came,) = pieces(told_by_batch(dense, EVERY, AGE), "arrivals/arrived")
+    (came,) = pieces(reported_by_batch(dense, EVERY, AGE), "arrivals/arrived")
     told = range(EVERY - AGE, STEPS - AGE, EVERY)
     assert list(came) == list(told)
     for step in told:
@@ -47,14 +47,14 @@ def test_arrivals_stand_where_they_came_and_are_joined(dense: Records) -> None:
 
 
 def test_latency_is_joined_but_not_over_an_outage(dense: Records) -> None:
-    (latency_s,) = pieces(told_by_batch(dense, EVERY, AGE), "latency/measured")
+    (latency_s,) = pieces(reported_by_batch(dense, EVERY, AGE), "latency/measured")
     assert list(latency_s) == list(range(EVERY, STEPS, EVERY))
     # Six results in a row are taken away.
     lost = tuple(
         replace(record, measurement=replace(record.measurement, latency_s=None))
         if 24 <= index <= 84
         else record
-        for index, record in enumerate(told_by_batch(recorded(STEPS * 2), EVERY, AGE))
+        for index, record in enumerate(reported_by_batch(recorded(STEPS * 2), EVERY, AGE))
     )
     before, after = pieces(lost, "latency/measured")
     assert list(before) == [12]
@@ -82,13 +82,13 @@ def test_forecasts_are_judged_by_the_step_the_rate_belongs_to(dense: Records) ->
         if expected is not None:
             pairs.append((float(expected[0]), came))
     error = sum(abs(expected - came) for expected, came in pairs) / sum(came for _, came in pairs)
-    found = summary(run_of(told_by_batch(dense, EVERY, AGE))).forecast_error
+    found = summary(run_of(reported_by_batch(dense, EVERY, AGE))).forecast_error
     assert len(pairs) > 5
     assert found == pytest.approx(error)
 
 
 def test_steps_between_two_batches_are_not_stale(dense: Records) -> None:
-    sparse = told_by_batch(dense, EVERY, AGE)
+    sparse = reported_by_batch(dense, EVERY, AGE)
     assert summary(run_of(sparse[EVERY:])).stale_steps == 0
     silent = tuple(
         replace(each, measurement=replace(each.measurement, arrivals_per_s=None, batches=()))
@@ -110,7 +110,7 @@ def test_late_batches_in_a_row_are_one_stretch(dense: Records) -> None:
 
 
 def test_an_explanation_sets_forecasts_beside_what_came_then(dense: Records) -> None:
-    sparse, at = told_by_batch(dense, EVERY, AGE), 4 * EVERY
+    sparse, at = reported_by_batch(dense, EVERY, AGE), 4 * EVERY
     told = explanation(sparse, at, None)
     before = dense[at - AGE - 1].decision.expected_arrivals_per_s
     assert before is not None
