@@ -20,7 +20,7 @@ _LONGEST_ATTRIBUTE = 65_536
 """A sysfs attribute is at most one page; this is generous and still bounded."""
 
 _POLLED = frozenset({"scaling_max_freq", "scaling_min_freq", "energy_uj"})
-_MOST_KEPT = 512
+_MOST_OPEN = 512
 """Half of the descriptors that a process usually may have."""
 
 
@@ -52,7 +52,7 @@ class FolderTree:
     """
 
     def __init__(self, root: str | Path = "/") -> None:
-        self._kept: dict[str, int] = {}
+        self._open_files: dict[str, int] = {}
         self._lock = threading.Lock()
         self.root = Path(root)
         self._prefix = str(self.root).rstrip("/")
@@ -60,7 +60,7 @@ class FolderTree:
     def read(self, path: str) -> str:
         if path.rpartition("/")[2] in _POLLED:
             with self._lock:
-                return self._read_kept(path)
+                return self._read_open(path)
         descriptor = self._open(path)
         try:
             return _read_all(descriptor)
@@ -70,14 +70,14 @@ class FolderTree:
     def close(self) -> None:
         """Close what is kept open; the tree can still be used."""
         with self._lock:
-            while self._kept:
-                os.close(self._kept.popitem()[1])
+            while self._open_files:
+                os.close(self._open_files.popitem()[1])
 
     def __del__(self) -> None:
         self.close()
 
-    def _read_kept(self, path: str) -> str:
-        descriptor = self._kept.get(path)
+    def _read_open(self, path: str) -> str:
+        descriptor = self._open_files.get(path)
         if descriptor is not None:
             try:
                 # A file that was removed or replaced has no links left; in sysfs it answers ENODEV.
@@ -85,7 +85,7 @@ class FolderTree:
                     return _read_all(descriptor)
             except OSError:
                 pass  # the file may be there again under the same name: what counts is that one
-            del self._kept[path]
+            del self._open_files[path]
             os.close(descriptor)
         descriptor = self._open(path)
         try:
@@ -93,8 +93,8 @@ class FolderTree:
         except OSError:
             os.close(descriptor)
             raise
-        if len(self._kept) < _MOST_KEPT:
-            self._kept[path] = descriptor
+        if len(self._open_files) < _MOST_OPEN:
+            self._open_files[path] = descriptor
         else:
             os.close(descriptor)
         return text

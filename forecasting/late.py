@@ -1,4 +1,4 @@
-"""Forecasts of a rate that is told late and not at every step.
+"""Forecasts of a rate that is reported late and not at every step.
 
 A micro-batch engine counts arrivals when a batch begins, and tells when it ends: one mean over
 several steps, some steps ago. A forecaster that took that for the rate of one step between gaps
@@ -26,10 +26,10 @@ class LateForecaster:
         self._forecaster = forecaster
         self._longest_gap = longest_gap
         self._behind = 0
-        """Steps that have passed and that the forecaster has not been told."""
+        """Steps that have passed and that the forecaster has not seen."""
         self._last: float | None = None
-        """The value of the last step that it was told; None after a gap that was too long."""
-        self._told: deque[float] = deque(maxlen=max(longest_gap, 1))
+        """The value of the last step that it has seen; None after a gap that was too long."""
+        self._reported: deque[float] = deque(maxlen=max(longest_gap, 1))
         """What the last steps were taken to be."""
 
     def update(self, value: float | None, age_steps: int = 0) -> None:
@@ -41,17 +41,17 @@ class LateForecaster:
                 self._behind -= 1
                 self._last = None
             return
-        # Never before what is told already, and never farther back than forecasts reach.
+        # Never before what is reported already, and never farther back than forecasts reach.
         age_steps = min(max(age_steps, 0), self._behind - 1, self._longest_gap)
         steps = self._behind - age_steps
         for step in range(1, steps):
             between = None
             if self._last is not None:
                 between = self._last + (value - self._last) * step / steps
-                self._told.append(between)
+                self._reported.append(between)
             self._forecaster.update(between)
         self._forecaster.update(value)
-        self._told.append(value)
+        self._reported.append(value)
         self._behind, self._last = age_steps, value
 
     def forecast(self, steps: int) -> FloatArray | None:
@@ -64,5 +64,5 @@ class LateForecaster:
         paths = self._forecaster.scenarios(self._behind + steps, count)
         if paths is None or before <= self._behind:
             return None if paths is None else paths[:, self._behind - before :]
-        earlier = list(self._told)[self._behind - before :]
+        earlier = list(self._reported)[self._behind - before :]
         return np.concatenate((np.tile(earlier, (count, 1)), paths), axis=1)

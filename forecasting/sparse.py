@@ -1,8 +1,8 @@
-"""Series of which only some steps are known, as when a value is told at the end of a batch.
+"""Series of which only some steps are known, as when a value is reported at the end of a batch.
 
-A value may be told some steps after the one it belongs to. Between two of them the series is on the
-straight line from one to the other, unless they lie much farther apart than their neighbours do:
-then nobody knows what was between them. For what people look at; forecasts have `late.py`.
+A value may be reported some steps after the one it belongs to. Between two of them the series is on
+the straight line from one to the other, unless they lie much farther apart than their neighbours
+do: then nobody knows what was between them. For what people look at; forecasts have `late.py`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ USUAL_GAPS = 3.5
 """How many times their usual distance two values may lie apart for one to lead to the other."""
 NEIGHBOURS = 5
 """On each side of a value, the distances that are its usual ones: in an overload batches take
-longer, and an idle stream is told at every step."""
+longer, and an idle stream is reported at every step."""
 
 
 def where_they_belong(
@@ -25,14 +25,14 @@ def where_they_belong(
 ) -> dict[int, float]:
     """Known values by the index they belong to, ascending; those of before the first are below 0.
 
-    Of two for the same index the one that was told later counts.
+    Of two for the same index the one that was reported later counts.
     """
-    told = {
+    reported = {
         index - (age or 0): value
         for index, (value, age) in enumerate(zip(values, age_steps, strict=True))
         if value is not None
     }
-    return dict(sorted(told.items()))
+    return dict(sorted(reported.items()))
 
 
 def reaches(places: Sequence[float]) -> list[float]:
@@ -42,11 +42,11 @@ def reaches(places: Sequence[float]) -> list[float]:
     return [USUAL_GAPS * max(median_high(near or [1.0]), 1.0) for near in around]
 
 
-def bridged(told: Mapping[int, float], steps: int) -> tuple[float | None, ...]:
+def bridged(reported: Mapping[int, float], steps: int) -> tuple[float | None, ...]:
     """The series at 0 to `steps` - 1; None before the first value, after the last and in gaps that
-    are too long. `told` ascends."""
-    places = list(told)
-    line = without_gaps(told, steps)
+    are too long. `reported` ascends."""
+    places = list(reported)
+    line = without_gaps(reported, steps)
     is_known = np.isin(np.arange(steps), places)
     for (before, after), reach in zip(pairwise(places), reaches(places), strict=False):
         if after - before <= reach:
@@ -56,12 +56,12 @@ def bridged(told: Mapping[int, float], steps: int) -> tuple[float | None, ...]:
     )
 
 
-def without_gaps(told: Mapping[int, float], steps: int) -> FloatArray:
+def without_gaps(reported: Mapping[int, float], steps: int) -> FloatArray:
     """The series at 0 to `steps` - 1: every gap is bridged, and at the ends the nearest value
-    holds; 0 where nothing was ever told. `told` ascends."""
-    if not told:
+    holds; 0 where nothing was ever reported. `reported` ascends."""
+    if not reported:
         return np.zeros(steps)
-    line = np.interp(np.arange(steps), list(told), list(told.values()))
+    line = np.interp(np.arange(steps), list(reported), list(reported.values()))
     return np.asarray(line, dtype=np.float64)
 
 

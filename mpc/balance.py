@@ -2,8 +2,8 @@
 Mencagli 2016.
 
 `balanced` is Algorithm 1 of the paper (greedy minimum makespan): best balance, but it moves most
-keys. `flux` starts from the current owners and moves only as many keys as bring the loads within
-a threshold. Both are deterministic and end on any weights.
+keys. `flux` (Shah et al. 2003) starts from the current owners and moves only as many keys as bring
+the loads within a threshold. Both are deterministic and end on any weights.
 """
 
 import numpy as np

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from mpc.events import EventKind
 from mpc.values import Configuration, ConfigurationSpace
 
-FLOORS = frozenset({EventKind.HELD_STALE_MEASUREMENT, EventKind.HELD_VIOLATION})
-"""Reasons that raise the lower edges; all others lower the highest executor count."""
+_FLOORS = (EventKind.HELD_STALE_MEASUREMENT, EventKind.HELD_VIOLATION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +19,11 @@ class Reason:
 
     kind: EventKind
     detail: str
+
+    @property
+    def limits_growth(self) -> bool:
+        """Whether it lowers the highest executor count; otherwise it raises the lower edges."""
+        return self.kind not in _FLOORS
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +43,11 @@ class Bounds:
 
     def met_by(self, configuration: Configuration) -> Iterator[Reason]:
         """The reasons whose edge this configuration, inside the bounds, stands on."""
-        space = self.space
-        at_top = configuration.executors == space.max_executors
+        at_top = configuration.executors == self.space.max_executors
         at_bottom = (
-            configuration.executors == space.min_executors
-            or configuration.frequency_khz == space.frequencies_khz[0]
+            configuration.executors == self.space.min_executors
+            or configuration.frequency_khz == self.space.frequencies_khz[0]
         )
         for reason in self.reasons:
-            if at_bottom if reason.kind in FLOORS else at_top:
+            if at_top if reason.limits_growth else at_bottom:
                 yield reason

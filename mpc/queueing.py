@@ -1,8 +1,8 @@
 """Queueing model of a continuous operator: utilisation, waiting time and overload.
 
-Waits follow Kingman's formula (De Matteis and Mencagli 2016, Expr. 7). It has a pole at utilisation
-one, so it is continued by its tangent, and what exceeds the capacity queues up as a fluid: the
-result is finite everywhere, rises with arrivals and falls with executors and frequency.
+Waits follow Kingman's formula (Kingman 1961; De Matteis and Mencagli 2016, Expr. 7). It has a pole
+at utilisation one, so it is continued by its tangent, and what exceeds the capacity queues up as a
+fluid: the result is finite everywhere, rises with arrivals and falls with executors and frequency.
 
 Every function works on whole grids: arrivals of any shape give tables of that shape + (N, F).
 """

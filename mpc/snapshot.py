@@ -1,4 +1,4 @@
-"""The state of a policy as bytes, so that a restart does not forget what was learned.
+"""The state of a controller as bytes, so that a restart does not forget what was learned.
 
 A pickle that names nothing but the classes of `mpc` and `forecasting`, the power models, arrays,
 random generators and plain containers. That keeps a snapshot from holding what does not belong in
@@ -8,8 +8,6 @@ one; whose file it is and whether it is whole is checked by whoever reads the fi
 import io
 import pickle
 from typing import Any
-
-from mpc.ports import Policy
 
 PROTOCOL = 4
 PACKAGES = ("mpc", "forecasting")
@@ -35,28 +33,27 @@ class SnapshotRefused(Exception):
     """Bytes that are no snapshot, or a policy that cannot become one; says what is wrong."""
 
 
-def save(policy: Policy) -> bytes:
-    """Raises `SnapshotRefused` for a policy that keeps what a snapshot may not hold."""
+def save(learned: object) -> bytes:
+    """Raises `SnapshotRefused` for an object that keeps what a snapshot may not hold."""
     try:
-        data = pickle.dumps(policy, PROTOCOL)
+        data = pickle.dumps(learned, PROTOCOL)
     except (pickle.PicklingError, TypeError, AttributeError, RecursionError) as error:
         raise SnapshotRefused(f"the policy cannot be saved: {error}") from error
     load(data)  # what cannot be read is noticed now, not after a restart
     return data
 
 
-def load(data: bytes) -> Policy:
-    """The policy of a snapshot. Raises `SnapshotRefused` for anything else."""
+def load(data: bytes) -> Any:
+    """What was saved. Raises `SnapshotRefused` for anything else."""
     try:
-        policy = _Reader(io.BytesIO(data)).load()
+        learned: object = _Reader(io.BytesIO(data)).load()
     except SnapshotRefused:
         raise
     except Exception as error:  # a torn stream can fail in any way
         raise SnapshotRefused(f"not a snapshot: {type(error).__name__}: {error}") from error
-    if not _is_admitted(type(policy).__module__) or not hasattr(type(policy), "decide"):
-        raise SnapshotRefused(f"not a policy: {type(policy).__name__}")
-    restored: Policy = policy
-    return restored
+    if not _is_admitted(type(learned).__module__):
+        raise SnapshotRefused(f"not a snapshot: {type(learned).__name__}")
+    return learned
 
 
 class _Reader(pickle.Unpickler):

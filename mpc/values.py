@@ -130,6 +130,10 @@ class Measurement:
     batches: tuple[BatchSample, ...] = ()
     trigger_interval_s: float | None = None
     """From the start of one batch to that of the next at least; None: back to back, or unknown."""
+    useful_executors: int | None = None
+    """Executors that find a task in a batch; more of them would stand idle."""
+    startup_s: float | None = None
+    """Learned: from the request of an executor until it works at full speed."""
     power_w: float | None = None
     power_source: PowerSource = "modelled"
 

@@ -1,5 +1,6 @@
 """From a configuration to the objects that decide."""
 
+from collections.abc import Callable
 from math import ceil
 from typing import Literal
 
@@ -9,6 +10,7 @@ from energy.power import CalibratedPower, PowerModel, prior_power
 from forecasting.intervals import IntervalForecaster
 from forecasting.late import LateForecaster
 from forecasting.registry import make_forecaster
+from mpc.controller import Controller
 from mpc.horizon.problem import Constraints
 from mpc.micro_batch_latency import MicroBatchLatency
 from mpc.operator_latency import OperatorLatency
@@ -125,6 +127,26 @@ def live_power(config: Config) -> PowerModel:
         config.executors.max,
         config.frequency.frequencies_khz[-1],
         1.0 if full_power_w is None else full_power_w,
+    )
+
+
+def live_controller(
+    config: Config,
+    space: ConfigurationSpace,
+    make_policy: Callable[[ConfigurationSpace, float], Policy] | None = None,
+) -> Controller:
+    """The controller of the configuration; `make_policy` replaces the policy it names."""
+    power, fixed_dead_time_s = live_power(config), config.limits.dead_time_s
+    if fixed_dead_time_s is None and make_policy is None and config.policy not in PLANNING_POLICIES:
+        # To be built anew for another dead time would only make such a policy forget.
+        fixed_dead_time_s = 0.0
+    make = make_policy or (lambda space, seconds: live_policy(config, space, power, seconds))
+    return Controller(
+        lambda seconds: make(space, seconds),
+        space,
+        config.slo.latency_ms / 1e3,
+        config.horizon.step_s,
+        fixed_dead_time_s,
     )
 
 

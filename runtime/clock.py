@@ -8,7 +8,7 @@ import time
 from typing import Protocol
 
 
-class Clock(Protocol):
+class HostClock(Protocol):
     def boot_s(self) -> float:
         """Seconds since the host booted, suspension included; never falls."""
         ...

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
-from benchmarks.decentralised.deployment import Deployment
+from benchmarks.decentralised.deployment import PipelineDeployment
 from mpc.decentralised.messages import Address, Envelope, Record
 from mpc.decentralised.node import ALL_GUARDS, Guard, Node, Stage
 
@@ -52,12 +52,12 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True)
-class ScaleOut:
+class InstanceAddition:
     address: Address
 
 
 @dataclass(frozen=True, slots=True)
-class ScaleIn:
+class InstanceRemoval:
     address: Address
 
 
@@ -66,11 +66,11 @@ class Enter:
     """A record enters the pipeline."""
 
 
-Event = Deliver | Work | ScaleOut | ScaleIn | Enter
+Event = Deliver | Work | InstanceAddition | InstanceRemoval | Enter
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class PipelineSetting:
     """The pipeline, and what of the protocol's assumptions holds."""
 
     instances: tuple[int, ...] = (1, 2, 2, 2)
@@ -95,9 +95,9 @@ class Report:
 
 
 class AsynchronousNetwork:
-    def __init__(self, setting: Setting) -> None:
+    def __init__(self, setting: PipelineSetting) -> None:
         self._setting = setting
-        self.deployment = Deployment(setting.instances, setting.guards)
+        self.deployment = PipelineDeployment(setting.instances, setting.guards)
         self.report = Report()
         self._channels: dict[tuple[Address, Address], deque[Envelope]] = {}
         self._known: dict[Address, set[Address]] = {}
@@ -124,9 +124,9 @@ class AsynchronousNetwork:
             if address == SOURCE or not node.may_scale:
                 continue
             if len(self.deployment.alive(address.operator)) < self._setting.most_instances:
-                events.append(ScaleOut(address))
+                events.append(InstanceAddition(address))
             if not node.keeper:
-                events.append(ScaleIn(address))
+                events.append(InstanceRemoval(address))
         return events
 
     def apply(self, event: Event) -> bool:
@@ -141,10 +141,10 @@ class AsynchronousNetwork:
                 self.deployment.nodes[SOURCE].receive(SOURCE, record)
             case Work(address):
                 self._work(address)
-            case ScaleOut(address):
+            case InstanceAddition(address):
                 self.report.log.append(f"{address} decides to duplicate itself")
                 self._post(self.deployment.scale_out(address, 1))
-            case ScaleIn(address):
+            case InstanceRemoval(address):
                 self.report.log.append(f"{address} decides to delete itself")
                 self._end(address, self.deployment.scale_in(address))
             case Deliver(sender, receiver, position):
@@ -181,7 +181,7 @@ class AsynchronousNetwork:
                 return channel is not None and position < self._arriving(channel)
             case Work(address):
                 return address in self.deployment.nodes and self.deployment.nodes[address].may_work
-            case ScaleOut() | ScaleIn():
+            case InstanceAddition() | InstanceRemoval():
                 return event in self.operations()
         return True
 

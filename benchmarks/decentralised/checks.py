@@ -10,15 +10,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.decentralised.asynchronous import Breach, Setting
+from benchmarks.decentralised.asynchronous import Breach, PipelineSetting
 from benchmarks.decentralised.exploration import search, story
 from mpc.decentralised.node import ALL_GUARDS, Guard
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class ScheduleCase:
     missing: str
-    setting: Setting
+    setting: PipelineSetting
     events: int
     """Of every schedule, before it runs out."""
     sought: Breach
@@ -38,36 +38,38 @@ def without(*guards: Guard) -> frozenset[Guard]:
     return ALL_GUARDS - set(guards)
 
 
-COMPLETE = Case("nothing", Setting((1, 2, 2, 2)), 80, Breach.SENT_TO_DELETED)
+COMPLETE = ScheduleCase("nothing", PipelineSetting((1, 2, 2, 2)), 80, Breach.SENT_TO_DELETED)
 INCOMPLETE = (
-    Case("ordered channels", Setting((1, 1, 2), fifo=False), 40, Breach.SENT_TO_DELETED),
-    Case(
+    ScheduleCase(
+        "ordered channels", PipelineSetting((1, 1, 2), fifo=False), 40, Breach.SENT_TO_DELETED
+    ),
+    ScheduleCase(
         "acknowledgements",
-        Setting((1, 1, 1), guards=without(Guard.ACKNOWLEDGEMENTS)),
+        PipelineSetting((1, 1, 1), guards=without(Guard.ACKNOWLEDGEMENTS)),
         40,
         Breach.UNKNOWN_SENDER,
     ),
-    Case(
+    ScheduleCase(
         "repair: predecessors are told first",
-        Setting((1, 2, 2), guards=without(Guard.PREDECESSORS_FIRST)),
+        PipelineSetting((1, 2, 2), guards=without(Guard.PREDECESSORS_FIRST)),
         40,
         Breach.SENT_TO_DELETED,
     ),
-    Case(
+    ScheduleCase(
         "repair: who goes is named to new instances",
-        Setting((1, 2, 1), guards=without(Guard.LEAVERS_NAMED)),
+        PipelineSetting((1, 2, 1), guards=without(Guard.LEAVERS_NAMED)),
         100,
         Breach.UNKNOWN_SENDER,
     ),
-    Case(
+    ScheduleCase(
         "repair: one operation at a time",
-        Setting((1, 2, 1), guards=without(Guard.ONE_OPERATION)),
+        PipelineSetting((1, 2, 1), guards=without(Guard.ONE_OPERATION)),
         40,
         Breach.SENT_TO_DELETED,
     ),
-    Case(
+    ScheduleCase(
         "repair: a sender's side by its operator",
-        Setting((1, 1, 2), guards=without(Guard.SIDE_BY_OPERATOR)),
+        PipelineSetting((1, 1, 2), guards=without(Guard.SIDE_BY_OPERATOR)),
         40,
         Breach.SENT_TO_DELETED,
     ),

@@ -13,11 +13,11 @@ def add_to(app: typer.Typer) -> None:
 
 
 def decentralised(
-    repeat: Annotated[int, typer.Option(min=1, max=1000, help="Random loads.")] = 10,
+    repeat: Annotated[int, typer.Option(min=1, max=1000, help="Number of random loads.")] = 10,
     schedules: Annotated[
-        int, typer.Option(min=1, max=1_000_000, help="Random schedules of every check.")
+        int, typer.Option(min=1, max=1_000_000, help="Number of random schedules per check.")
     ] = 1000,
-    seed: Annotated[int, typer.Option(min=0, help="Of loads, decisions and schedules.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of loads, decisions and schedules.")] = 0,
     traces: Annotated[
         bool, typer.Option("--traces", help="Print the shortest counter-examples.")
     ] = False,
@@ -29,7 +29,7 @@ def decentralised(
     number of nodes, and random schedules that look for a lost record.
     """
     from benchmarks.decentralised.checks import INCOMPLETE, Check, checks
-    from benchmarks.decentralised.figures import Figure, SlowNetwork, figures, slow_networks
+    from benchmarks.decentralised.figures import ProtocolFigure, SlowNetwork, figures, slow_networks
     from runtime.cli.output import (
         Results,
         activity,
@@ -52,5 +52,5 @@ def decentralised(
         for missing, lines in stories.items():
             console.print(f"\nwithout {missing}:", *lines, sep="\n  ", markup=False)
     if json_file is not None:
-        rows: list[Figure | SlowNetwork | Check] = [*compared, *slow, *checked]
+        rows: list[ProtocolFigure | SlowNetwork | Check] = [*compared, *slow, *checked]
         write_json(Results("decentralised", "simulation", rows), json_file)

@@ -10,7 +10,7 @@ from mpc.decentralised.messages import Address, Envelope
 from mpc.decentralised.node import ALL_GUARDS, Guard, Node, Stage
 
 
-class Deployment:
+class PipelineDeployment:
     """Operators 0, 1, ... with so many instances each, all active and connected."""
 
     def __init__(self, instances: Sequence[int], guards: frozenset[Guard] = ALL_GUARDS) -> None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.decentralised.deployment import Deployment
+from benchmarks.decentralised.deployment import PipelineDeployment
 from benchmarks.decentralised.timed import Delays, PaperDelays, TimedNetwork
 from mpc.decentralised.decision import LoadBand, change
 from mpc.decentralised.messages import Address
@@ -35,7 +35,7 @@ SERVING = frozenset({Stage.ACTIVE, Stage.DUPLICATING})
 
 
 @dataclass(frozen=True, slots=True)
-class Experiment:
+class ProtocolExperiment:
     """Every array is steps x operators; messages are those of the operator's own operations."""
 
     loads: FloatArray
@@ -79,10 +79,10 @@ def run(
     generator: np.random.Generator,
     guards: frozenset[Guard] = ALL_GUARDS,
     delays: Delays | None = None,
-) -> Experiment:
+) -> ProtocolExperiment:
     """One run over the loads; `generator` draws the decisions."""
     steps, operators = loads.shape
-    deployment = Deployment([INITIAL_INSTANCES] * operators, guards)
+    deployment = PipelineDeployment([INITIAL_INSTANCES] * operators, guards)
     network = TimedNetwork(deployment, delays or PaperDelays())
     started = dict.fromkeys(deployment.nodes, 0)
     instances = np.zeros((steps, operators), dtype=np.int64)
@@ -100,7 +100,7 @@ def run(
             messages[index, operator] = network.messages(network.step, operator)
     network.settle()
     wrong = deployment.unfinished() + deployment.inconsistent()
-    return Experiment(
+    return ProtocolExperiment(
         loads, instances, CAPACITY * serving.astype(np.float64), messages, tuple(wrong)
     )
 
@@ -128,7 +128,7 @@ def _decide(
             network.scale_in(node.address)
 
 
-def _received(deployment: Deployment, operator: int, load: float) -> dict[Address, float]:
+def _received(deployment: PipelineDeployment, operator: int, load: float) -> dict[Address, float]:
     """Tuples every instance gets in a step: every predecessor shares its part equally.
 
     The first operator has no predecessors; its load is shared by all that are to get some.

@@ -15,8 +15,8 @@ from benchmarks.decentralised.asynchronous import (
     Breach,
     Enter,
     Event,
+    PipelineSetting,
     Report,
-    Setting,
 )
 
 Choose = Callable[[int], int]
@@ -29,7 +29,7 @@ SHORTENED = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class ScheduleRun:
     events: tuple[Event, ...]
     report: Report
 
@@ -41,11 +41,11 @@ class Search:
     schedules: int
     violated: int
     """Schedules with a violation of any kind."""
-    shortest: Run | None
+    shortest: ScheduleRun | None
     """The shortest way found to the kind of violation that was looked for."""
 
 
-def explore(setting: Setting, events: int, choose: Choose) -> Run:
+def explore(setting: PipelineSetting, events: int, choose: Choose) -> ScheduleRun:
     """So many events as chosen, then all that is under way in an order as chosen."""
     network = AsynchronousNetwork(setting)
     chosen: list[Event] = []
@@ -64,10 +64,10 @@ def explore(setting: Setting, events: int, choose: Choose) -> Run:
     while candidates := network.deliveries() + network.works():
         take(candidates)
     network.check_quiet()
-    return Run(tuple(chosen), network.report)
+    return ScheduleRun(tuple(chosen), network.report)
 
 
-def replay(setting: Setting, events: Sequence[Event], settle: bool) -> Report:
+def replay(setting: PipelineSetting, events: Sequence[Event], settle: bool) -> Report:
     """The same events again, without those that are impossible; then all that is under way."""
     network = AsynchronousNetwork(setting)
     for event in events:
@@ -78,7 +78,7 @@ def replay(setting: Setting, events: Sequence[Event], settle: bool) -> Report:
 
 
 def search(
-    setting: Setting,
+    setting: PipelineSetting,
     schedules: int,
     events: int,
     generator: np.random.Generator,
@@ -89,7 +89,7 @@ def search(
         return int(generator.integers(count))
 
     violated = 0
-    found: list[Run] = []
+    found: list[ScheduleRun] = []
     for _ in range(schedules):
         run = explore(setting, events, choose)
         violated += bool(run.report.violations)
@@ -109,7 +109,7 @@ def shows(report: Report, sought: Breach) -> bool:
     return any(violation.breach is sought for violation in report.violations)
 
 
-def shortened(setting: Setting, run: Run, sought: Breach) -> Run:
+def shortened(setting: PipelineSetting, run: ScheduleRun, sought: Breach) -> ScheduleRun:
     """Leave out whatever the violation does not need, big pieces first."""
     settle = sought in WHEN_QUIET
     events = list(run.events)
@@ -121,17 +121,17 @@ def shortened(setting: Setting, run: Run, sought: Breach) -> Run:
             if shows(replay(setting, without, settle), sought):
                 events, removed = without, True
         if piece == 1 and not removed:
-            return Run(tuple(events), replay(setting, events, settle))
+            return ScheduleRun(tuple(events), replay(setting, events, settle))
         if not removed:
             piece = max(piece // 2, 1)
 
 
 def story(report: Report, sought: Breach) -> list[str]:
-    """The log up to the violation; what was sent is told when it arrives."""
-    told = []
+    """The log up to the violation; what was sent appears when it arrives."""
+    lines = []
     for line in report.log:
         if not line.startswith("sent: "):
-            told.append(line)
+            lines.append(line)
         if line.startswith(f"VIOLATION, {sought.value}"):
             break
-    return told
+    return lines

@@ -15,7 +15,7 @@ from benchmarks.decentralised import traffic
 from benchmarks.decentralised.experiment import (
     BAND,
     CAPACITY,
-    Experiment,
+    ProtocolExperiment,
     random_loads,
     run,
 )
@@ -33,7 +33,7 @@ MEAN_DELAYS_STEPS = (1.0, 3.0, 10.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class ProtocolFigure:
     figure: str
     paper: float | None
     published: float | None
@@ -60,9 +60,9 @@ class SlowNetwork:
     """When all messages have arrived in the end."""
 
 
-def figures(repeat: int, seed: int, begin: Callable[[str], None]) -> list[Figure]:
-    published: list[Experiment] = []
-    repaired: list[Experiment] = []
+def figures(repeat: int, seed: int, begin: Callable[[str], None]) -> list[ProtocolFigure]:
+    published: list[ProtocolExperiment] = []
+    repaired: list[ProtocolExperiment] = []
     for number in range(repeat):
         begin(f"random load {number + 1} of {repeat}")
         published.append(experiment(seed + number, TOLD_AT_ONCE))
@@ -104,7 +104,7 @@ def slow_networks(seed: int, begin: Callable[[str], None]) -> list[SlowNetwork]:
 
 def experiment(
     seed: int, guards: frozenset[Guard], mean_delay_steps: float | None = None
-) -> Experiment:
+) -> ProtocolExperiment:
     """One random load; the same for every variant of one seed."""
     load_seed, decision_seed, delay_seed = np.random.SeedSequence(seed).spawn(3)
     delays = None
@@ -114,16 +114,16 @@ def experiment(
     return run(loads, np.random.default_rng(decision_seed), guards, delays)
 
 
-def _peak_load(each: Experiment) -> float:
+def _peak_load(each: ProtocolExperiment) -> float:
     return float(each.loads.sum(axis=1).max())
 
 
-def _instances_at_peak(each: Experiment) -> float:
+def _instances_at_peak(each: ProtocolExperiment) -> float:
     """Most instances, for those that the highest load needs (paper: 114 for 40,396 tuples)."""
     return float(each.instances.sum(axis=1).max()) / (_peak_load(each) / (BAND.target * CAPACITY))
 
 
-def _lag_steps(each: Experiment) -> float:
+def _lag_steps(each: ProtocolExperiment) -> float:
     """Shift by which the instances follow the load best."""
     total, ideal = each.instances.sum(axis=1), each.ideal.sum(axis=1)
     errors = [
@@ -132,16 +132,16 @@ def _lag_steps(each: Experiment) -> float:
     return float(np.argmin(errors))
 
 
-def _throughput(each: Experiment) -> float:
+def _throughput(each: ProtocolExperiment) -> float:
     """Share of all tuples that were processed in the step they came in."""
     return float((each.throughput * each.loads).sum() / each.loads.sum())
 
 
-def _total_messages(each: Experiment) -> float:
+def _total_messages(each: ProtocolExperiment) -> float:
     return float(each.messages.sum())
 
 
-_OVER_LOADS: Sequence[tuple[str, float | None, Callable[[Experiment], float]]] = (
+_OVER_LOADS: Sequence[tuple[str, float | None, Callable[[ProtocolExperiment], float]]] = (
     ("highest load, tuples/step (chosen to fit)", 40_396, _peak_load),
     ("most instances / needed at the highest load", 114 / (40_396 / 350), _instances_at_peak),
     ("steps the instances lag behind the load", 4, _lag_steps),
@@ -158,13 +158,13 @@ _OVER_LOADS: Sequence[tuple[str, float | None, Callable[[Experiment], float]]] =
 def _over_loads(
     name: str,
     paper: float | None,
-    value: Callable[[Experiment], float],
-    published: Sequence[Experiment],
-    repaired: Sequence[Experiment],
-) -> Figure:
+    value: Callable[[ProtocolExperiment], float],
+    published: Sequence[ProtocolExperiment],
+    repaired: Sequence[ProtocolExperiment],
+) -> ProtocolFigure:
     ours = np.asarray([value(each) for each in repaired], dtype=np.float64)
     median = float(np.median(ours))
-    return Figure(
+    return ProtocolFigure(
         name,
         paper,
         float(np.median([value(each) for each in published])),
@@ -175,10 +175,12 @@ def _over_loads(
     )
 
 
-def _exact(name: str, paper: float | None, value: Callable[[frozenset[Guard]], int]) -> Figure:
+def _exact(
+    name: str, paper: float | None, value: Callable[[frozenset[Guard]], int]
+) -> ProtocolFigure:
     ours = value(ALL_GUARDS)
     difference = None if paper is None else ours - paper
-    return Figure(name, paper, value(TOLD_AT_ONCE), ours, None, None, difference)
+    return ProtocolFigure(name, paper, value(TOLD_AT_ONCE), ours, None, None, difference)
 
 
 def _duplications_differ(guards: frozenset[Guard]) -> int:
@@ -189,7 +191,7 @@ def _deletions_differ(guards: frozenset[Guard]) -> int:
     return traffic.check_formula(guards).deletions_differ
 
 
-def _growth(seed: int) -> list[Figure]:
+def _growth(seed: int) -> list[ProtocolFigure]:
     rows = []
     for geometric, name, paper in (
         (True, "messages ~ nodes^b, load grows by equal factors: b", 2.0),
@@ -202,7 +204,7 @@ def _growth(seed: int) -> list[Figure]:
         ]
         median = float(np.median(exponents))
         low, high = min(exponents), max(exponents)
-        rows.append(Figure(name, paper, None, median, low, high, median - paper))
+        rows.append(ProtocolFigure(name, paper, None, median, low, high, median - paper))
     return rows
 
 

@@ -14,7 +14,7 @@ from typing import Protocol
 
 import numpy as np
 
-from benchmarks.decentralised.deployment import Deployment
+from benchmarks.decentralised.deployment import PipelineDeployment
 from mpc.decentralised.messages import Address, Deletion, Duplication, Envelope, Start
 
 
@@ -45,7 +45,7 @@ class RandomDelays:
 
 
 class TimedNetwork:
-    def __init__(self, deployment: Deployment, delays: Delays) -> None:
+    def __init__(self, deployment: PipelineDeployment, delays: Delays) -> None:
         self.deployment = deployment
         self._delays = delays
         self._step = 0

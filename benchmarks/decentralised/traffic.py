@@ -9,7 +9,7 @@ from itertools import product
 
 import numpy as np
 
-from benchmarks.decentralised.deployment import Deployment
+from benchmarks.decentralised.deployment import PipelineDeployment
 from benchmarks.decentralised.experiment import BAND, CAPACITY, INITIAL_INSTANCES, OPERATORS, run
 from benchmarks.decentralised.timed import PaperDelays, TimedNetwork
 from mpc.decentralised.messages import Address
@@ -150,4 +150,4 @@ def _deletion_messages(
 
 
 def _network(preds: int, instances: int, succs: int, guards: frozenset[Guard]) -> TimedNetwork:
-    return TimedNetwork(Deployment((preds, instances, succs), guards), PaperDelays())
+    return TimedNetwork(PipelineDeployment((preds, instances, succs), guards), PaperDelays())

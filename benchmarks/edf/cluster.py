@@ -33,7 +33,7 @@ def beside_the_ranking(cores: float) -> tuple[float, ...]:
 
 
 @dataclass(slots=True)
-class Deployment:
+class QueryDeployment:
     """Nodes of the replicas of every operator, and the load of other tenants in cores."""
 
     placed: dict[str, list[int]]
@@ -41,7 +41,7 @@ class Deployment:
     delays_s: FloatArray = field(default_factory=ring_delays_s)
 
     @classmethod
-    def smallest(cls, query: Query, other_cores: tuple[float, ...]) -> "Deployment":
+    def smallest(cls, query: Query, other_cores: tuple[float, ...]) -> "QueryDeployment":
         """One replica of every operator, dealt out to the nodes in turn."""
         placed = {operator.name: [at % NODES] for at, operator in enumerate(query)}
         return cls(placed, other_cores)

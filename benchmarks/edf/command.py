@@ -2,17 +2,17 @@
 al. 2018.
 """
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from benchmarks.parameters import DataFolder
 from runtime.cli.parameters import JsonFile
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from benchmarks.edf.table import EdfTable, TableRow
+    from benchmarks.edf.table import EdfTable, EdfTableRow
 
 LOCAL_POLICIES = ("threshold", "q-learning", "model-based")
 COLUMNS = {
@@ -37,7 +37,7 @@ def edf(
         typer.Option(metavar="A,B,...", help="Local policies whose rows are run."),
     ] = ",".join(LOCAL_POLICIES),
     hours: Annotated[
-        float, typer.Option(min=1, max=1000, help="Simulated hours a policy; the paper's are 12.")
+        float, typer.Option(min=1, max=1000, help="Simulated hours per policy; the paper has 12.")
     ] = 12.0,
     seed: Annotated[int, typer.Option(min=0, help="Seed of rides, services and choices.")] = 1,
     background_cores: Annotated[
@@ -49,16 +49,7 @@ def edf(
             "migrate replicas then. None in the paper's experiments.",
         ),
     ] = 0.0,
-    data: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            exists=True,
-            file_okay=False,
-            help="Folder with rates/nab_nyc_taxi.csv.gz. Without it: FORESIGHT_DATA, or "
-            "../shared/data beside a checkout, or generated taxi days.",
-        ),
-    ] = None,
+    data: DataFolder = None,
     json_file: JsonFile = None,
 ) -> None:
     """Threshold, Q-learning and model-based operator managers, with and without token bucket.
@@ -70,7 +61,7 @@ def edf(
     """
     from benchmarks.edf.choices import PUBLISHED
     from benchmarks.edf.cluster import beside_the_ranking
-    from benchmarks.edf.experiment import Setting
+    from benchmarks.edf.experiment import EdfSetting
     from benchmarks.edf.table import edf_table
     from benchmarks.workloads.data import default_data
     from runtime.cli.output import Results, activity, results_console, write_json
@@ -81,7 +72,7 @@ def edf(
             known = ", ".join(LOCAL_POLICIES)
             raise typer.BadParameter(f"{name!r} is not one of {known}.", param_hint="'--policies'")
     choices = [choice for choice in PUBLISHED if choice.local in wanted]
-    setting = Setting(
+    setting = EdfSetting(
         hours=hours,
         other_cores=beside_the_ranking(background_cores),
         migration=background_cores > 0,
@@ -115,7 +106,7 @@ def _printed(table: "EdfTable") -> "Table":
     return printed
 
 
-def _cell(row: "TableRow", name: str, decimals: int) -> str:
+def _cell(row: "EdfTableRow", name: str, decimals: int) -> str:
     paper = f"({getattr(row.paper, name):.{decimals}f})"
     if row.ours is None or row.difference is None:
         return f"- {paper}"

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.edf.choices import Choice, Figures
-from benchmarks.edf.cluster import NODES, Deployment
+from benchmarks.edf.choices import EdfChoice, Figures
+from benchmarks.edf.cluster import NODES, QueryDeployment
 from benchmarks.edf.monitor import Monitor
 from benchmarks.edf.plant import QueryPlant, Round
 from benchmarks.edf.query import TARGET_S, TOP_ROUTES
@@ -33,7 +33,7 @@ ROUND_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class EdfSetting:
     hours: float = 12.0
     downtime_s: float = 15.0
     settle_s: float = 120.0
@@ -46,7 +46,7 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class EdfOutcome:
     figures: Figures | None
     """None when no moment was undisturbed."""
     unmet_percent: float
@@ -59,17 +59,19 @@ class Outcome:
     """During every round, from the beginning."""
 
 
-def run(choice: Choice, rates: TaxiRates, seed: int, setting: Setting | None = None) -> Outcome:
-    return _Experiment(choice, rates, seed, setting or Setting()).run()
+def run(
+    choice: EdfChoice, rates: TaxiRates, seed: int, setting: EdfSetting | None = None
+) -> EdfOutcome:
+    return _Experiment(choice, rates, seed, setting or EdfSetting()).run()
 
 
 class _Experiment:
-    def __init__(self, choice: Choice, rates: TaxiRates, seed: int, setting: Setting) -> None:
+    def __init__(self, choice: EdfChoice, rates: TaxiRates, seed: int, setting: EdfSetting) -> None:
         # The same seed means the same rides for every policy.
         self._rides, service, self._chance = np.random.default_rng(seed).spawn(3)
         self._rates = rates
         self._setting = setting
-        self._deployment = Deployment.smallest(TOP_ROUTES, setting.other_cores)
+        self._deployment = QueryDeployment.smallest(TOP_ROUTES, setting.other_cores)
         self._plant = QueryPlant(TOP_ROUTES, self._deployment, service)
         self._locals = {
             operator.name: choice.policy(operator, self._chance)
@@ -81,7 +83,7 @@ class _Experiment:
             TokenBucket(BucketParameters.of_target(TARGET_S)) if choice.bucket else None
         )
 
-    def run(self) -> Outcome:
+    def run(self) -> EdfOutcome:
         setting = self._setting
         monitor = Monitor(setting.hours * 3600.0)
         changes_s: list[float] = []
@@ -105,7 +107,7 @@ class _Experiment:
             if end_s >= setting.warm_up_s:
                 requested += len(requests)
                 granted += len(allowed)
-        return Outcome(
+        return EdfOutcome(
             monitor.figures(setting.warm_up_s, changes_s, setting.downtime_s, setting.excluded_s),
             monitor.unmet_percent(setting.warm_up_s),
             sum(time_s >= setting.warm_up_s for time_s in changes_s),

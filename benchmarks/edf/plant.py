@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.edf.cluster import Deployment
+from benchmarks.edf.cluster import QueryDeployment
 from benchmarks.edf.query import METRONOME_S, Operator, Query
 from forecasting.compiled import compiled
 from mpc.policies.edf.values import OperatorSample
@@ -73,7 +73,7 @@ class Round:
 
 
 class QueryPlant:
-    def __init__(self, query: Query, deployment: Deployment, generator: np.random.Generator):
+    def __init__(self, query: Query, deployment: QueryDeployment, generator: np.random.Generator):
         self._query = query
         self.deployment = deployment
         self._generator = generator
@@ -122,10 +122,10 @@ class QueryPlant:
         services = factors[(queue.keys * len(nodes)).astype(np.int64)]
         services *= self._generator.standard_exponential(len(queue))
         finish_s, busy_s = _serve(queue.arrivals_s, queue.keys, services, self._free_s[name], end_s)
-        begun = np.isfinite(finish_s)
-        self._queues[name] = queue.taken(~begun)
-        served = queue.taken(begun)
-        leaving_s = finish_s[begun]
+        started = np.isfinite(finish_s)
+        self._queues[name] = queue.taken(~started)
+        served = queue.taken(started)
+        leaving_s = finish_s[started]
         responses_s = leaving_s - served.arrivals_s
         sample = OperatorSample(
             replicas=len(nodes),

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.edf.choices import PUBLISHED, Choice, Figures
-from benchmarks.edf.experiment import Outcome, Setting, run
+from benchmarks.edf.choices import PUBLISHED, EdfChoice, Figures
+from benchmarks.edf.experiment import EdfOutcome, EdfSetting, run
 from benchmarks.edf.workload import TaxiRates, taxi_rates
 
 FIGURE_NAMES = tuple(field.name for field in fields(Figures))
 
 
 @dataclass(frozen=True, slots=True)
-class TableRow:
+class EdfTableRow:
     """One combination of policies; names are part of the JSON contract. `ours` is None when the
     query was never undisturbed for long enough to take figures."""
 
@@ -36,17 +36,17 @@ class TableRow:
 class EdfTable:
     source: str
     """Where the workload comes from, in words."""
-    rows: tuple[TableRow, ...]
+    rows: tuple[EdfTableRow, ...]
 
 
 def edf_table(
     data: Path | None,
     seed: int,
-    setting: Setting,
+    setting: EdfSetting,
     begin: Callable[[str], None],
-    choices: Sequence[Choice],
+    choices: Sequence[EdfChoice],
 ) -> EdfTable:
-    """`begin` is told each experiment as it begins."""
+    """`begin` gets each experiment as it begins."""
     rates = taxi_rates(data, np.random.default_rng(seed))
     rows = []
     for choice in choices:
@@ -55,13 +55,13 @@ def edf_table(
     return EdfTable(rates.source, tuple(rows))
 
 
-def _row(choice: Choice, rates: TaxiRates, seed: int, setting: Setting) -> TableRow:
-    outcome: Outcome = run(choice, rates, seed, setting)
+def _row(choice: EdfChoice, rates: TaxiRates, seed: int, setting: EdfSetting) -> EdfTableRow:
+    outcome: EdfOutcome = run(choice, rates, seed, setting)
     paper, ours = PUBLISHED[choice], outcome.figures
     difference = None
     if ours is not None:
         difference = Figures(*(getattr(ours, name) - getattr(paper, name) for name in FIGURE_NAMES))
-    return TableRow(
+    return EdfTableRow(
         policy=choice.label,
         bucket=choice.bucket,
         seed=seed,

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from benchmarks.hft.measure.commands import require_spark
-from runtime.cli.parameters import JsonFile, Overrides, writable
+from runtime.cli.parameters import JsonFile, Overrides, ReportFile
 
 if TYPE_CHECKING:
-    from benchmarks.hft.comparison import EmulatedHosts, GivenCluster, Setting
+    from benchmarks.hft.comparison import EmulatedHosts, GivenCluster, HftSetting
     from benchmarks.hft.stream.replay import Replay
 
 
@@ -25,14 +25,17 @@ def hft(
     policies: Annotated[
         str,
         typer.Option(
-            metavar="A,B,...", help="Policies that run on a cluster, one after the other."
+            metavar="A,B,...", help="Policies to run on the cluster, one after the other."
         ),
     ] = "foresight,peak,spark-ratio",
     duration_s: Annotated[
-        float, typer.Option("--duration", min=10, max=86_400, help="Measured seconds a policy.")
+        float,
+        typer.Option(
+            "--duration", min=10, max=86_400, help="Seconds that each policy is measured for."
+        ),
     ] = 180.0,
     latency_ms: Annotated[
-        float | None, typer.Option(min=1, help="Target, in place of the scenario's own.")
+        float | None, typer.Option(min=1, help="Target of the latency in ms.", show_default="12500")
     ] = None,
     quotes_file: Annotated[
         Path | None,
@@ -46,10 +49,11 @@ def hft(
     ] = None,
     rate: Annotated[
         Literal["wave", "constant", "random-walk", "trading-day", "recorded"],
-        typer.Option(help="Shape of the load; recorded needs --quotes."),
+        typer.Option(help="Shape of the load; `recorded` needs --quotes."),
     ] = "wave",
     acceleration: Annotated[
-        float, typer.Option(min=0.001, help="Plays the rates so many times faster.")
+        float,
+        typer.Option(min=0.001, help="Speed at which the rates are played; 2 is twice as fast."),
     ] = 1.0,
     peak: Annotated[
         float | None,
@@ -81,21 +85,20 @@ def hft(
         typer.Option(
             "--agent",
             metavar="HOST=ADDRESS",
-            help="Agent of a host of that cluster (repeatable), as in agents.urls.",
+            help="Agent of a host of the --master cluster (repeatable), as in agents.urls.",
         ),
     ] = None,
     executors: Annotated[
-        int | None, typer.Option(min=1, help="Most executors on that cluster.")
+        int | None,
+        typer.Option(min=1, help="Most executors to use on the --master cluster."),
     ] = None,
     warm_up_s: Annotated[
         float | None,
-        typer.Option("--warm-up", min=20, help="Seconds before a policy is measured."),
+        typer.Option("--warm-up", min=20, help="Seconds that a policy runs before it is measured."),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of generated quotes.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the generated quotes.")] = 1,
     json_file: JsonFile = None,
-    report: Annotated[
-        str | None, typer.Option(metavar="FILE", callback=writable, help="Write an HTML report.")
-    ] = None,
+    report: ReportFile = None,
     overrides: Overrides = None,
 ) -> None:
     """Policies one after the other on a Spark cluster: the trading pipeline on replayed quotes.
@@ -104,7 +107,7 @@ def hft(
     Workers, and a driver for each policy; under seven minutes a policy. Latency is that of the
     predictions; energy is emulated on emulated hosts, and measured where the agents measure it.
     """
-    from benchmarks.hft.comparison import Setting, compare
+    from benchmarks.hft.comparison import HftSetting, compare
     from benchmarks.hft.live_view import live_view
     from benchmarks.report import write_report
     from runtime.cli.output import Results, show
@@ -112,8 +115,8 @@ def hft(
     require_spark()
     if rate == "recorded" and quotes_file is None:
         raise typer.BadParameter("--rate recorded needs --quotes.")
-    default = Setting()
-    setting = Setting(
+    default = HftSetting()
+    setting = HftSetting(
         cluster=_cluster(master, agents or [], executors),
         warm_up_s=default.warm_up_s if warm_up_s is None else warm_up_s,
         duration_s=duration_s,
@@ -140,9 +143,11 @@ def hft(
 def calibrate_plant(
     duration_s: Annotated[
         float,
-        typer.Option("--duration", min=60, max=86_400, help="Seconds of each of the two runs."),
+        typer.Option(
+            "--duration", min=60, max=86_400, help="Measured seconds of each of the two runs."
+        ),
     ] = 120.0,
-    seed: Annotated[int, typer.Option(min=0, help="Of generated quotes.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the generated quotes.")] = 1,
     json_file: JsonFile = None,
     overrides: Overrides = None,
 ) -> None:
@@ -152,12 +157,12 @@ def calibrate_plant(
     under foresight, is predicted with them: mean batch duration and mean latency, with the errors.
     """
     from benchmarks.hft.calibration.run import calibrate, calibration_rows
-    from benchmarks.hft.comparison import Setting
+    from benchmarks.hft.comparison import HftSetting
     from benchmarks.hft.live_view import live_view
     from runtime.cli.output import Results, show
 
     require_spark()
-    setting = Setting(duration_s=duration_s, seed=seed, overrides=tuple(overrides or ()))
+    setting = HftSetting(duration_s=duration_s, seed=seed, overrides=tuple(overrides or ()))
     setting = dataclasses.replace(setting, replay=_wave_of_this_machine(setting))
     with live_view(setting.target_s, setting.replay.peak_per_s) as view:
         found = calibrate(setting, view.begin, view.step)
@@ -180,7 +185,7 @@ def _cluster(
     return GivenCluster(master, tuple(agents), executors)
 
 
-def _wave_of_this_machine(setting: "Setting") -> "Replay":
+def _wave_of_this_machine(setting: "HftSetting") -> "Replay":
     from benchmarks.hft.demo_load import machine_speed, scaled_wave
     from runtime.cli.output import activity
 

@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 
 from benchmarks.hft.demo_load import WAVE
-from benchmarks.hft.experiment import Experiment, Outcome
+from benchmarks.hft.experiment import HftExperiment, HftOutcome
 from benchmarks.hft.pipeline.placement import Method
 from benchmarks.hft.stream.replay import Replay
 from benchmarks.results import Comparison, Provenance
@@ -72,7 +72,7 @@ class GivenCluster:
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class HftSetting:
     """The cluster, the load and the target of a comparison."""
 
     cluster: EmulatedHosts | GivenCluster = EmulatedHosts()
@@ -104,7 +104,7 @@ class _Cluster:
 
 
 def compare(
-    policies: Sequence[str], setting: Setting, begin: Callable[[str], None], on_step: StepSeen
+    policies: Sequence[str], setting: HftSetting, begin: Callable[[str], None], on_step: StepSeen
 ) -> Comparison:
     """Every policy once. Raises `RuntimeError` with the end of the log when a driver fails."""
     with ExitStack() as stack:
@@ -188,8 +188,10 @@ def running(
         )
 
 
-def experiment_of(policy: str, setting: Setting, cluster: _Cluster, folder: Path) -> Experiment:
-    return Experiment(
+def experiment_of(
+    policy: str, setting: HftSetting, cluster: _Cluster, folder: Path
+) -> HftExperiment:
+    return HftExperiment(
         master_url=cluster.master_url,
         agents=cluster.agents,
         policy=policy,
@@ -220,7 +222,7 @@ def experiment_of(policy: str, setting: Setting, cluster: _Cluster, folder: Path
     )
 
 
-def drive(experiment: Experiment, begin: Callable[[str], None], on_step: StepSeen) -> Outcome:
+def drive(experiment: HftExperiment, begin: Callable[[str], None], on_step: StepSeen) -> HftOutcome:
     """Run one experiment in a driver process of its own."""
     folder = Path(experiment.folder)
     folder.mkdir(parents=True)
@@ -240,7 +242,7 @@ def drive(experiment: Experiment, begin: Callable[[str], None], on_step: StepSee
         ) as driver,
     ):
         assert driver.stdout is not None
-        outcome: Outcome | None = None
+        outcome: HftOutcome | None = None
         try:
             for line in driver.stdout:
                 document = json.loads(line)
@@ -249,7 +251,7 @@ def drive(experiment: Experiment, begin: Callable[[str], None], on_step: StepSee
                 elif "page" in document:
                     begin(f"{experiment.policy}: page at {document['page']}")
                 else:
-                    outcome = msgspec.convert(document["outcome"], Outcome)
+                    outcome = msgspec.convert(document["outcome"], HftOutcome)
         finally:
             driver.terminate() if outcome is None else driver.wait()
     if outcome is None:

@@ -29,6 +29,7 @@ from runtime.config import Config, load_config
 from runtime.control.assembly import PolicyFactory
 from runtime.control.journal import StepRecord
 from runtime.spark.attach import attach
+from runtime.spark.driver import Driver
 from runtime.spark.launching.options import SCALING_OPTIONS, warm_worker_options
 from runtime.spark.scaling.scheduler import Scheduler
 
@@ -44,7 +45,7 @@ DRAIN_S = 20.0
 """What was due in the measured time may still be predicted so long after it."""
 
 
-class Experiment(msgspec.Struct, frozen=True, kw_only=True):
+class HftExperiment(msgspec.Struct, frozen=True, kw_only=True):
     """Everything a driver has to know."""
 
     master_url: str
@@ -88,7 +89,7 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
         _ = self.config
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class HftOutcome(msgspec.Struct, frozen=True):
     """What a driver hands back."""
 
     run: Run
@@ -119,17 +120,17 @@ class Collected:
 
 
 def run_experiment(
-    experiment: Experiment,
+    experiment: HftExperiment,
     on_step: Callable[[StepRecord], None],
     on_page: Callable[[str], None],
-) -> Outcome:
+) -> HftOutcome:
     """The run of one policy; `on_step` sees every control step as it ends, `on_page` is told where
     the controller's page is."""
     config = experiment.config
     folder = Path(experiment.folder)
     spark = _session(experiment, config)
     try:
-        Scheduler(spark).start_with(experiment.initial_executors)
+        Scheduler(Driver.of(spark)).start_with(experiment.initial_executors)
         spark.dataSource.register(QuotesDataSource)
         epoch_s = int(time.time()) + 5
         replay = msgspec.structs.replace(experiment.replay, epoch_us=epoch_s * 1_000_000)
@@ -181,10 +182,10 @@ def run_experiment(
         config,
         experiment.trigger_interval_s,
     )
-    return Outcome(run, measured[-1].measurement.power_source, begin_s)
+    return HftOutcome(run, measured[-1].measurement.power_source, begin_s)
 
 
-def _session(experiment: Experiment, config: Config) -> SparkSession:
+def _session(experiment: HftExperiment, config: Config) -> SparkSession:
     options = {
         **SCALING_OPTIONS,
         **SESSION_OPTIONS,
@@ -209,7 +210,7 @@ def _session(experiment: Experiment, config: Config) -> SparkSession:
     return builder.getOrCreate()
 
 
-def _policy_factory(experiment: Experiment) -> PolicyFactory | None:
+def _policy_factory(experiment: HftExperiment) -> PolicyFactory | None:
     if experiment.policy != SWEEP:
         return None
     dwell_s = SWEEP_DWELL_TRIGGERS * experiment.trigger_interval_s
@@ -231,7 +232,7 @@ def _sleep_until_predicted(collected: Collected, end_s: float) -> None:
 
 def main() -> None:
     """Steps go to standard output as JSON lines; the last line is the run."""
-    experiment = msgspec.json.decode(Path(sys.argv[1]).read_bytes(), type=Experiment)
+    experiment = msgspec.json.decode(Path(sys.argv[1]).read_bytes(), type=HftExperiment)
 
     def tell(record: StepRecord) -> None:
         measurement, applied = record.measurement, record.applied

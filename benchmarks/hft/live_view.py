@@ -46,7 +46,7 @@ class LiveView:
         """One control step of the running policy."""
         if self._begin_s is None:
             self._begin_s = float(step["at_s"])
-        # Rates and latencies are told when a batch ends; in between the last ones are shown.
+        # Rates and latencies are known when a batch ends; in between the last ones are shown.
         before = self._steps[-1] if self._steps else {}
         for key in ("arrivals_per_s", "latency_s"):
             if step[key] is None:
@@ -86,7 +86,7 @@ class LiveView:
             _pair(*step["executors"]),
             _pair(f"{requested_khz / 1e6:.1f}", f"{observed_khz / 1e6:.1f}"),
             _text(step["power_w"], ".0f"),
-            Text(", ".join(_told(step["events"])), overflow="ellipsis"),
+            Text(", ".join(_counted(step["events"])), overflow="ellipsis"),
         )
 
     def _line(self, step: dict[str, Any]) -> str:
@@ -109,12 +109,12 @@ def live_view(target_s: float, peak_per_s: float) -> Iterator[LiveView]:
         yield LiveView(console, live, target_s, peak_per_s)
 
 
-def _told(events: list[str]) -> list[str]:
+def _counted(events: list[str]) -> list[str]:
     """Each kind once, with how often it happened."""
-    counted = {kind: events.count(kind) for kind in dict.fromkeys(events)}
+    times = {kind: events.count(kind) for kind in dict.fromkeys(events)}
     return [
         kind.replace("_", " ") + (f" x{number}" if number > 1 else "")
-        for kind, number in counted.items()
+        for kind, number in times.items()
     ]
 
 

@@ -92,11 +92,11 @@ def _latency_by_step(
 def _arrivals_by_step(records: Sequence[StepRecord], step_s: float) -> tuple[float, ...]:
     """What arrived in each step; batches tell their mean, and later."""
     measured = [record.measurement for record in records]
-    told = where_they_belong(
+    arrived = where_they_belong(
         [each.arrivals_per_s for each in measured],
         [each.arrivals_age_steps(step_s) for each in measured],
     )
-    return tuple(without_gaps(told, len(records)).tolist())
+    return tuple(without_gaps(arrived, len(records)).tolist())
 
 
 def _latencies(predictions: Predictions, begin_s: float, end_s: float) -> FloatArray:

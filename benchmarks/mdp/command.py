@@ -2,21 +2,20 @@
 2018).
 """
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from runtime.cli.parameters import JsonFile
+from benchmarks.parameters import DataFolder
+from runtime.cli.parameters import JsonFile, Processes
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
     from rich.table import Table
 
-    from benchmarks.mdp.published import TableRow
+    from benchmarks.mdp.published import MdpTableRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,33 +36,25 @@ def mdp(
         int, typer.Option(min=1, max=3650, help="Simulated days, of 1,440 slots each.")
     ] = 365,
     operators: Annotated[
-        int, typer.Option(min=3, max=5, help="Most operators of the comparison over them.")
+        int, typer.Option(min=3, max=5, help="Largest number of operators in Fig. 2b.")
     ] = 4,
     sla_ms: Annotated[
         float | None,
         typer.Option(
             min=1,
-            help="Response time of the pipeline not to exceed. Without it 650 ms an operator: "
+            help="Largest response time of the pipeline in ms. Without it 650 ms an operator: "
             "the paper's 650 ms for all three are less than their service times.",
         ),
     ] = None,
     memory_mb: Annotated[
-        int, typer.Option(min=1, max=1_000_000, help="Most memory to look for the limit with.")
+        int,
+        typer.Option(
+            min=1, max=1_000_000, help="Most memory in MB that the search for the limit may use."
+        ),
     ] = 1024,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the arrivals.")] = 1,
-    data: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            exists=True,
-            file_okay=False,
-            help="Folder with rates/nab_nyc_taxi.csv.gz. Without it: FORESIGHT_DATA, or "
-            "../shared/data beside a checkout, or generated arrivals of the same shape.",
-        ),
-    ] = None,
-    processes: Annotated[
-        int | None, typer.Option(min=1, help="Worker processes; one a core without it.")
-    ] = None,
+    data: DataFolder = None,
+    processes: Processes = None,
     json_file: JsonFile = None,
 ) -> None:
     """A year of a pipeline of M/D/1 operators under centralised and decentralised control.
@@ -73,7 +64,7 @@ def mdp(
     """
     from benchmarks.mdp import published
     from benchmarks.mdp.limits import limit_rows
-    from benchmarks.mdp.runs import Workload, drawn, run
+    from benchmarks.mdp.runs import MdpWorkload, drawn, run
     from benchmarks.workloads.data import default_data
     from mpc.simulation.pool import run_all
     from runtime.cli.output import (
@@ -85,11 +76,11 @@ def mdp(
         write_json,
     )
 
-    workload = Workload(data or default_data(), seed, days)
+    workload = MdpWorkload(data or default_data(), seed, days)
     jobs = published.jobs(workload, None if sla_ms is None else sla_ms / 1e3, operators)
     arrivals, _ = drawn(workload)
     with progress_bar("mdp", len(jobs)) as finish:
-        runs = run_all(run, jobs, processes or os.cpu_count() or 1, finish)
+        runs = run_all(run, jobs, processes, finish)
     with activity("limit of centralised control") as begin:
         limits = limit_rows(arrivals, begin, memory_mb << 20)
     rows = published.table_1(runs)
@@ -118,7 +109,7 @@ def mdp(
         write_json(Results("mdp", "simulation", marked), json_file)
 
 
-def _table_1(rows: Sequence["TableRow"]) -> "Table":
+def _table_1(rows: Sequence["MdpTableRow"]) -> "Table":
     """Every figure as "ours (paper, difference)"."""
     from rich.table import Table
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from time import process_time
 
 from benchmarks.mdp.arrivals import Arrivals
-from benchmarks.mdp.setting import DISCOUNT, SLOT_S, Setting, violations
+from benchmarks.mdp.setting import DISCOUNT, SLOT_S, MdpSetting, violations
 from mpc.policies.mdp.learner import ModelBasedLearner
 from mpc.policies.mdp.problem import stage_cost
 from mpc.policies.mdp.sweeps import warm_up
@@ -63,7 +63,7 @@ def limit_rows(
     sweeps = 0
     for operators in range(1, most_operators + 1):
         begin(f"{operators} operators")
-        setting = Setting(operators)
+        setting = MdpSetting(operators)
         row, sweeps = _row(setting, arrivals, memory_bytes, most_solve_s, sweeps)
         rows.append(row)
         if row.sweep_s is None:
@@ -72,7 +72,7 @@ def limit_rows(
 
 
 def _row(
-    setting: Setting, arrivals: Arrivals, memory_bytes: int, most_solve_s: float, sweeps: int
+    setting: MdpSetting, arrivals: Arrivals, memory_bytes: int, most_solve_s: float, sweeps: int
 ) -> tuple[LimitRow, int]:
     instances = setting.instances
     levels = len(arrivals.transitions)
@@ -103,7 +103,7 @@ def _row(
 
 
 def _solved(
-    setting: Setting, arrivals: Arrivals, most_solve_s: float, sweeps: int
+    setting: MdpSetting, arrivals: Arrivals, most_solve_s: float, sweeps: int
 ) -> tuple[float, float, str, int, int]:
     """Seconds a sweep, seconds to solve, how those are known, peak bytes, sweeps needed."""
     instances, weights = setting.instances, setting.weights
@@ -126,7 +126,7 @@ def _solved(
     return solve_s / solution.sweeps, solve_s, "measured", peak_bytes, solution.sweeps
 
 
-def _learned(setting: Setting, levels: int) -> tuple[float, int]:
+def _learned(setting: MdpSetting, levels: int) -> tuple[float, int]:
     """Seconds of one learning step and the bytes of the tables at their peak."""
     tracemalloc.start()
     try:

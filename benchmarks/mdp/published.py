@@ -8,8 +8,8 @@ reconfigurations are counts of a year: ours of fewer days are scaled up to one.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from benchmarks.mdp.runs import DECENTRALISED, MDP, RL, RL_KNOWN, Job, Run, Workload
-from benchmarks.mdp.setting import TARGET_UTILISATIONS, Setting
+from benchmarks.mdp.runs import DECENTRALISED, MDP, RL, RL_KNOWN, MdpJob, MdpRun, MdpWorkload
+from benchmarks.mdp.setting import TARGET_UTILISATIONS, MdpSetting
 
 TABLE_1 = {
     MDP: (0.163, 8903, 13882, 10.95),
@@ -28,7 +28,7 @@ FIGURE_2B_TARGET = 0.7
 
 
 @dataclass(frozen=True, slots=True)
-class TableRow:
+class MdpTableRow:
     policy: str
     cost: float
     paper_cost: float
@@ -70,21 +70,22 @@ class OperatorsRow:
     paper_decentralised_cost: float | None
 
 
-def jobs(workload: Workload, threshold_s: float | None, most_operators: int) -> list[Job]:
+def jobs(workload: MdpWorkload, threshold_s: float | None, most_operators: int) -> list[MdpJob]:
     """Everything that Table 1 and Fig. 2 need, the slowest first."""
-    setting = Setting(OPERATORS, threshold_s)
+    setting = MdpSetting(OPERATORS, threshold_s)
     names = [RL, RL_KNOWN, MDP, *(f"{DECENTRALISED}{target}" for target in TARGET_UTILISATIONS)]
-    needed = [Job(workload, setting, name) for name in names]
+    needed = [MdpJob(workload, setting, name) for name in names]
     for operators in range(1, most_operators + 1):
         if operators != OPERATORS:
-            other = Setting(operators, threshold_s)
+            other = MdpSetting(operators, threshold_s)
             needed += [
-                Job(workload, other, name) for name in (MDP, f"{DECENTRALISED}{FIGURE_2B_TARGET}")
+                MdpJob(workload, other, name)
+                for name in (MDP, f"{DECENTRALISED}{FIGURE_2B_TARGET}")
             ]
     return needed
 
 
-def table_1(runs: Sequence[Run]) -> list[TableRow]:
+def table_1(runs: Sequence[MdpRun]) -> list[MdpTableRow]:
     found = _by_name(runs, OPERATORS)
     rows = []
     for policy, (cost, violations, reconfigurations, instances) in TABLE_1.items():
@@ -92,7 +93,7 @@ def table_1(runs: Sequence[Run]) -> list[TableRow]:
         year = 365 / found[policy].job.workload.days
         missed, changed = round(ours.violations * year), round(ours.reconfigurations * year)
         rows.append(
-            TableRow(
+            MdpTableRow(
                 policy=policy,
                 cost=ours.cost,
                 paper_cost=cost,
@@ -112,7 +113,7 @@ def table_1(runs: Sequence[Run]) -> list[TableRow]:
     return rows
 
 
-def figure_2a(runs: Sequence[Run]) -> list[CurveRow]:
+def figure_2a(runs: Sequence[MdpRun]) -> list[CurveRow]:
     found = _by_name(runs, OPERATORS)
     rows = []
     for policy, published in TABLE_1.items():
@@ -135,7 +136,7 @@ def figure_2a(runs: Sequence[Run]) -> list[CurveRow]:
     return rows
 
 
-def figure_2b(runs: Sequence[Run]) -> list[OperatorsRow]:
+def figure_2b(runs: Sequence[MdpRun]) -> list[OperatorsRow]:
     rows = []
     agents = f"{DECENTRALISED}{FIGURE_2B_TARGET}"
     for operators in sorted({run.job.setting.operators for run in runs}):
@@ -155,5 +156,5 @@ def figure_2b(runs: Sequence[Run]) -> list[OperatorsRow]:
     return rows
 
 
-def _by_name(runs: Sequence[Run], operators: int) -> dict[str, Run]:
+def _by_name(runs: Sequence[MdpRun], operators: int) -> dict[str, MdpRun]:
     return {run.job.controller: run for run in runs if run.job.setting.operators == operators}

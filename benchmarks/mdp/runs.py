@@ -8,8 +8,8 @@ from time import process_time
 import numpy as np
 
 from benchmarks.mdp.arrivals import Arrivals, taxi_arrivals
-from benchmarks.mdp.setting import DISCOUNT, VIOLATION_SMOOTHING, Setting, violations
-from benchmarks.mdp.year import SLOTS_A_DAY, Outcome, simulate
+from benchmarks.mdp.setting import DISCOUNT, VIOLATION_SMOOTHING, MdpSetting, violations
+from benchmarks.mdp.year import SLOTS_A_DAY, MdpOutcome, simulate
 from mpc.policies.mdp.agents import DecentralisedAgents
 from mpc.policies.mdp.controllers import CentralisedMdp, CentralisedRl, Controller
 from mpc.values import IntArray
@@ -22,7 +22,7 @@ DECENTRALISED = "decentralised U="
 
 
 @dataclass(frozen=True, slots=True)
-class Workload:
+class MdpWorkload:
     """The arrivals of one comparison; small, so that worker processes draw their own."""
 
     data: Path | None
@@ -31,29 +31,29 @@ class Workload:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
-    workload: Workload
-    setting: Setting
+class MdpJob:
+    workload: MdpWorkload
+    setting: MdpSetting
     controller: str
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    job: Job
-    outcome: Outcome
+class MdpRun:
+    job: MdpJob
+    outcome: MdpOutcome
     built_cpu_s: float
     """Solving the problem, or setting up the tables to learn in."""
 
 
 @lru_cache(maxsize=1)
-def drawn(workload: Workload) -> tuple[Arrivals, IntArray]:
+def drawn(workload: MdpWorkload) -> tuple[Arrivals, IntArray]:
     """The chain and a path of it, the same in every process."""
     generator = np.random.default_rng(workload.seed)
     arrivals = taxi_arrivals(workload.data, generator)
     return arrivals, arrivals.draw(workload.days * SLOTS_A_DAY, generator)
 
 
-def make_controller(name: str, setting: Setting, arrivals: Arrivals) -> Controller:
+def make_controller(name: str, setting: MdpSetting, arrivals: Arrivals) -> Controller:
     levels = len(arrivals.transitions)
     instances, weights = setting.instances, setting.weights
     known = violations(setting, levels)
@@ -76,9 +76,9 @@ def make_controller(name: str, setting: Setting, arrivals: Arrivals) -> Controll
     raise ValueError(f"unknown controller {name!r}")
 
 
-def run(job: Job) -> Run:
+def run(job: MdpJob) -> MdpRun:
     arrivals, levels = drawn(job.workload)
     began_s = process_time()
     controller = make_controller(job.controller, job.setting, arrivals)
     built_cpu_s = process_time() - began_s
-    return Run(job, simulate(job.setting, levels, controller), built_cpu_s)
+    return MdpRun(job, simulate(job.setting, levels, controller), built_cpu_s)

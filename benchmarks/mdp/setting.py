@@ -28,7 +28,7 @@ VIOLATION_SMOOTHING = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class MdpSetting:
     operators: int = 3
     threshold_s: float | None = None
     """Response time of the whole pipeline not to exceed; None for 650 ms an operator."""
@@ -52,7 +52,7 @@ def level_rates_per_s(levels: int) -> FloatArray:
     return np.arange(levels, dtype=np.float64) * (QUANTUM_PER_MIN / 60.0)
 
 
-def response_s(setting: Setting, levels: int) -> FloatArray:
+def response_s(setting: MdpSetting, levels: int) -> FloatArray:
     """Of the pipeline: the sum over its operators, (levels, combinations of instances)."""
     rates_per_s = level_rates_per_s(levels)
     counts = np.arange(1, MOST_INSTANCES + 1, dtype=np.float64)
@@ -63,12 +63,12 @@ def response_s(setting: Setting, levels: int) -> FloatArray:
     return total
 
 
-def violations(setting: Setting, levels: int) -> FloatArray:
+def violations(setting: MdpSetting, levels: int) -> FloatArray:
     """1 where the response time is over its limit, (levels, combinations of instances)."""
     return (response_s(setting, levels) > setting.response_limit_s).astype(np.float64)
 
 
-def utilisations(setting: Setting, levels: int) -> FloatArray:
+def utilisations(setting: MdpSetting, levels: int) -> FloatArray:
     """Of every operator by itself, (operators, levels, instances)."""
     rates_per_s = level_rates_per_s(levels)
     counts = np.arange(1, MOST_INSTANCES + 1, dtype=np.float64)

@@ -5,7 +5,7 @@ from time import process_time
 
 import numpy as np
 
-from benchmarks.mdp.setting import SLOT_S, Setting, utilisations, violations
+from benchmarks.mdp.setting import SLOT_S, MdpSetting, utilisations, violations
 from mpc.policies.mdp.controllers import Controller, Slot
 from mpc.values import FloatArray, IntArray
 
@@ -13,7 +13,7 @@ SLOTS_A_DAY = int(24 * 3600 / SLOT_S)
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class MdpOutcome:
     cost: float
     """Mean of Eq. 1 over all slots, whatever the controller itself minimises."""
     violations: int
@@ -30,7 +30,7 @@ class Outcome:
         return float(self.daily_cost[:day].mean())
 
 
-def simulate(setting: Setting, levels: IntArray, controller: Controller) -> Outcome:
+def simulate(setting: MdpSetting, levels: IntArray, controller: Controller) -> MdpOutcome:
     """`levels` has one more value than there are slots. Starts in the middle of the instances.
 
     As in Eq. 1 the response time of a slot is that of the rate at its start, T(s, a).
@@ -67,7 +67,7 @@ def simulate(setting: Setting, levels: IntArray, controller: Controller) -> Outc
         + weights.violation * missed
     )
     days = range(0, slots, SLOTS_A_DAY)
-    return Outcome(
+    return MdpOutcome(
         cost=float(cost.mean()),
         violations=int(missed.sum()),
         reconfigurations=int(changed.sum()),

@@ -4,7 +4,6 @@ All four commands are one function; each offers the options that make sense for 
 """
 
 import inspect
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from runtime.cli.parameters import JsonFile, Overrides, writable
+from benchmarks.parameters import DataFolder, FirstSeed, MaxSteps, PeakLoad, Repeat
+from runtime.cli.parameters import (
+    JsonFile,
+    Overrides,
+    Processes,
+    RateColumn,
+    ReportFile,
+    writable,
+)
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -69,33 +76,28 @@ def compare(
             metavar="FILE",
             exists=True,
             dir_okay=False,
-            help="Arrival rates, one value a step.  [required]",
+            help="File of arrival rates, one line per step; plain or gzipped.  [required]",
         ),
     ] = None,
-    rate_column: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Column of the file with the rates.")
-    ] = None,
+    rate_column: RateColumn = None,
     day: Annotated[
-        str, typer.Option(metavar="YYYYMMDD", help="Trading day in the data folder.")
-    ] = "20131007",
-    peak_load: Annotated[
-        float,
-        typer.Option(min=0.01, max=2.0, help="Share of the capacity that the busiest step takes."),
-    ] = 0.9,
-    max_steps: Annotated[
-        int,
+        str,
         typer.Option(
-            min=2, help="A longer file is averaged down to so many steps, that is played faster."
+            metavar="YYYYMMDD", help="Trading day whose ticks are read from the data folder."
         ),
-    ] = 600,
+    ] = "20131007",
+    peak_load: PeakLoad = 0.9,
+    max_steps: MaxSteps = 600,
     policies: Annotated[
         str | None,
         typer.Option(
-            metavar="A,B,...", help="Policies to compare; without it all, foresight and oracle too."
+            metavar="A,B,...",
+            help="Policies to compare.",
+            show_default="all, with foresight and oracle",
         ),
     ] = None,
-    repeat: Annotated[int, typer.Option(min=1, help="Repetitions, each with its own seed.")] = 3,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the first repetition.")] = 1,
+    repeat: Repeat = 3,
+    seed: FirstSeed = 1,
     curve: Annotated[
         int,
         typer.Option(
@@ -106,31 +108,20 @@ def compare(
         ),
     ] = 0,
     json_file: JsonFile = None,
-    report: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", callback=writable, help="Write an HTML report."),
-    ] = None,
+    report: ReportFile = None,
     picture: Annotated[
         str | None,
         typer.Option(
-            metavar="FILE", callback=writable, help="Write one picture (SVG); needs matplotlib."
+            metavar="FILE",
+            callback=writable,
+            help="Write the comparison as one picture (SVG) to this file; needs matplotlib.",
         ),
     ] = None,
-    data: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            exists=True,
-            file_okay=False,
-            help="Folder with the papers' and market data. Without it: FORESIGHT_DATA, or "
-            "../shared/data beside a checkout, or generated workloads with the same statistics.",
-        ),
-    ] = None,
-    processes: Annotated[
-        int | None, typer.Option(min=1, help="Worker processes; one a core without it.")
-    ] = None,
+    data: DataFolder = None,
+    processes: Processes = None,
     config_file: Annotated[
-        Path | None, typer.Option("--config", metavar="FILE", help="Configuration of foresight.")
+        Path | None,
+        typer.Option("--config", metavar="FILE", help="Configuration file of the policies."),
     ] = None,
     overrides: Overrides = None,
     paper_forecast: Annotated[
@@ -142,10 +133,12 @@ def compare(
         ),
     ] = "mean-3",
     latency_ms: Annotated[
-        float | None, typer.Option(min=0.001, help="Threshold, in place of the scenario's own.")
+        float | None,
+        typer.Option(min=0.001, help="Latency threshold in ms.", show_default="the scenario's"),
     ] = None,
     step_s: Annotated[
-        float | None, typer.Option(min=1, max=60, help="Control step; 1 s without it.")
+        float | None,
+        typer.Option(min=1, max=60, help="Seconds of a control step.", show_default="1"),
     ] = None,
 ) -> None:
     """Run every policy on the same simulated tuples and show what each made of them."""
@@ -179,7 +172,7 @@ def compare(
         curve_repeat=curve,
     )
     with progress_bar(scenario, sweep.number_of_runs(request)) as finish:
-        comparison = sweep.compare(request, processes or os.cpu_count() or 1, finish)
+        comparison = sweep.compare(request, processes, finish)
     results_console(json_file).print(_summary(comparison))
     if json_file is not None:
         rows = [run.row for run in comparison.runs]

@@ -6,6 +6,7 @@ the lowest frequency that keeps the threshold. That is optimistic (no backlog is
 over), so the least power for a given number of violations is a bound for every policy.
 """
 
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 from energy.power import PowerModel
 from mpc.balance import balanced
 from mpc.bounds import Bounds
+from mpc.controller import Controller
 from mpc.simulation import operator_kernel as kernel
 from mpc.simulation.operator import QUEUE_CAPACITY, OperatorPlant
 from mpc.simulation.run import simulate
@@ -179,7 +181,8 @@ class OraclePolicy:
         best, fewest = cls(clairvoyance), np.inf
         for _ in range(REHEARSALS):
             policy, plant = cls(clairvoyance), new_plant()
-            simulate(policy, plant, clairvoyance.space)
+            # Nothing is ever too late for one who knows what comes.
+            simulate(Controller.of(policy, clairvoyance.space, math.inf, 1.0), plant)
             violated = [
                 step for step, record in enumerate(plant.records) if record.violates(threshold_s)
             ]

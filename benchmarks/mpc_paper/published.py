@@ -24,7 +24,7 @@ _OTHER_DAY = "Other day, symbols and scaling than the paper's."
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class PublishedFigure:
     """One published value and ours: the mean over all repetitions."""
 
     name: str
@@ -76,7 +76,7 @@ class Conditions:
     figures: tuple[Published, ...]
 
 
-def compare(comparison: Comparison) -> list[Figure]:
+def compare(comparison: Comparison) -> list[PublishedFigure]:
     """Every published figure that these runs can be held against, in the order of the paper."""
     runs: dict[str, list[Run]] = {}
     for run in comparison.runs:
@@ -84,7 +84,7 @@ def compare(comparison: Comparison) -> list[Figure]:
     return list(_figures(comparison, runs))
 
 
-def _figures(comparison: Comparison, runs: Runs) -> Iterator[Figure]:
+def _figures(comparison: Comparison, runs: Runs) -> Iterator[PublishedFigure]:
     for conditions in PUBLISHED:
         same = (
             conditions.scenario == comparison.scenario
@@ -96,7 +96,7 @@ def _figures(comparison: Comparison, runs: Runs) -> Iterator[Figure]:
                 continue
             ours = figure.ours(runs)
             if math.isfinite(ours):
-                yield Figure(
+                yield PublishedFigure(
                     figure.name,
                     figure.unit,
                     figure.value,

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from benchmarks.mpc_paper.catalogue import check_policies, clairvoyance
-from benchmarks.mpc_paper.comparison import Job, run_job
+from benchmarks.mpc_paper.comparison import PaperJob, run_job
 from benchmarks.mpc_paper.scenarios import ScenarioRequest, build
 from benchmarks.results import Comparison, CurvePoint, Limit, Run
 from benchmarks.workloads.data import default_data
@@ -35,7 +35,7 @@ class ComparisonRequest:
 
 
 def compare(
-    request: ComparisonRequest, processes: int, on_done: Callable[[], None] | None = None
+    request: ComparisonRequest, processes: int | None, on_done: Callable[[], None] | None = None
 ) -> Comparison:
     check_policies(request.policies)
     scenario = build(request.scenario)
@@ -80,18 +80,20 @@ def number_of_runs(request: ComparisonRequest) -> int:
     return len(request.policies) * request.repeat + len(CURVE_ALPHAS) * request.curve_repeat
 
 
-def _policy_jobs(request: ComparisonRequest) -> list[Job]:
+def _policy_jobs(request: ComparisonRequest) -> list[PaperJob]:
     """Seed by seed, so that a worker process draws each trace once."""
     return [
-        Job(request.scenario, policy, seed, request.config, policy)
+        PaperJob(request.scenario, policy, seed, request.config, policy)
         for seed in range(request.seed, request.seed + request.repeat)
         for policy in request.policies
     ]
 
 
-def _curve_jobs(request: ComparisonRequest) -> list[Job]:
+def _curve_jobs(request: ComparisonRequest) -> list[PaperJob]:
     return [
-        Job(request.scenario, "foresight", seed, _with_alpha(request.config, alpha), f"{alpha:g}")
+        PaperJob(
+            request.scenario, "foresight", seed, _with_alpha(request.config, alpha), f"{alpha:g}"
+        )
         for seed in range(request.seed, request.seed + request.curve_repeat)
         for alpha in CURVE_ALPHAS
     ]

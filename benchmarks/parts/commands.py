@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from runtime.cli.parameters import JsonFile
+from benchmarks.parameters import RatesFile
+from runtime.cli.parameters import JsonFile, RateColumn
 
 
 def add_to(app: typer.Typer) -> None:
@@ -14,38 +15,37 @@ def add_to(app: typer.Typer) -> None:
         app.command()(command)
 
 
-def optimizer(json_file: JsonFile = None) -> None:
+def optimizer(
+    seconds: Annotated[
+        float,
+        typer.Option(
+            min=0, max=600, help="Time for each row of the table; at least 5 problems are solved."
+        ),
+    ] = 1.5,
+    json_file: JsonFile = None,
+) -> None:
     """Time and nodes of the horizon search, against the size of the space it searches."""
     from benchmarks.parts.optimizer import optimizer_rows
     from runtime.cli.output import Results, activity, show
 
     with activity("optimizer") as begin:
-        rows = optimizer_rows(begin)
+        rows = optimizer_rows(seconds, begin)
     show(Results("optimizer", "measured", rows), json_file)
 
 
 def forecast(
-    rates_file: Annotated[
-        Path,
-        typer.Option(
-            "--rates",
-            metavar="FILE",
-            exists=True,
-            dir_okay=False,
-            help="Arrival rates, one line a step; plain or gzipped.",
-        ),
-    ],
-    rate_column: Annotated[
-        str | None,
-        typer.Option(
-            "--rate-column", metavar="NAME", help="Column with the rates: name or position."
-        ),
-    ] = None,
+    rates_file: RatesFile,
+    rate_column: RateColumn = None,
     models: Annotated[
         list[str] | None,
-        typer.Option("--model", metavar="NAME", help="A model (repeatable); all without it."),
+        typer.Option(
+            "--model",
+            metavar="NAME",
+            help="Forecasting model to measure (repeatable).",
+            show_default="all",
+        ),
     ] = None,
-    horizon: Annotated[int, typer.Option(min=1, max=60, help="Steps forecast ahead.")] = 10,
+    horizon: Annotated[int, typer.Option(min=1, max=60, help="Number of steps to forecast.")] = 10,
     json_file: JsonFile = None,
 ) -> None:
     """Error, interval coverage and time of every forecasting model on a trace."""
@@ -71,7 +71,7 @@ def power(
             metavar="FILE",
             exists=True,
             dir_okay=False,
-            help="Measured power over workers and frequencies.",
+            help="File with the measured power over workers and frequencies.",
         ),
     ],
     json_file: JsonFile = None,
@@ -85,20 +85,28 @@ def power(
     show(Results("power", "measured", rows), json_file)
 
 
-def dvfs(json_file: JsonFile = None) -> None:
+def dvfs(
+    rounds: Annotated[
+        int,
+        typer.Option(min=1, max=1000, help="How often each pair of frequencies is compared."),
+    ] = 4,
+    json_file: JsonFile = None,
+) -> None:
     """How closely real processes follow the frequency of an emulated host, and its energy."""
     from benchmarks.parts.dvfs import dvfs_rows
     from runtime.cli.output import Results, activity, show
 
     with activity("dvfs") as begin:
-        rows = dvfs_rows(begin)
+        rows = dvfs_rows(rounds, begin)
     show(Results("dvfs", "emulated", rows), json_file)
 
 
 def agent(
-    policies: Annotated[int, typer.Option(min=1, max=1024, help="Frequency policies.")] = 64,
+    policies: Annotated[
+        int, typer.Option(min=1, max=1024, help="Number of cpufreq policies of the emulated host.")
+    ] = 64,
     seconds: Annotated[
-        float, typer.Option(min=2, max=3600, help="Length of each of the two phases.")
+        float, typer.Option(min=2, max=3600, help="Seconds of each of the two phases.")
     ] = 20.0,
     json_file: JsonFile = None,
 ) -> None:
@@ -114,12 +122,12 @@ def agent(
 def resume(
     policies: Annotated[
         str | None,
-        typer.Option(metavar="A,B,...", help="Some policies only.", show_default="all"),
+        typer.Option(metavar="A,B,...", help="Policies to measure.", show_default="all"),
     ] = None,
     steps: Annotated[
-        int, typer.Option(min=60, max=100_000, help="Journaled steps to resume from.")
+        int, typer.Option(min=60, max=100_000, help="Number of journaled steps to resume from.")
     ] = 600,
-    seed: Annotated[int, typer.Option(min=0, help="Of the arrivals and of the policies.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the arrivals and the policies.")] = 1,
     json_file: JsonFile = None,
 ) -> None:
     """Replaying the journal against going on from a snapshot, for every policy that learns."""

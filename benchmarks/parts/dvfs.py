@@ -34,7 +34,6 @@ MAX_KHZ = 2_000_000
 CASES = ((1, 1_600_000), (1, 1_200_000), (1, 600_000), (2, 1_200_000))
 """Processes and frequency; the highest of all is the reference."""
 FULL_POWER_W = 100.0
-ROUNDS = 4
 WINDOW_S = 0.6
 TICK_S = 0.2
 
@@ -86,19 +85,19 @@ class _Window:
     energy_j: float
 
 
-def dvfs_rows(begin: Callable[[str], None]) -> list[DvfsRow]:
-    """Every backend, in well under a minute; `begin` is told the name of each row as it starts."""
+def dvfs_rows(rounds: int, begin: Callable[[str], None]) -> list[DvfsRow]:
+    """Every backend, some ten seconds a round; `begin` gets the name of each row as it starts."""
     rows = []
     for backend in BACKENDS:
         for processes, khz in CASES:
             begin(f"{backend}, {processes} at {khz / MAX_KHZ:.0%}")
-            rows.append(measure(backend, processes, khz))
+            rows.append(measure(backend, processes, khz, rounds))
             if rows[-1].unavailable is not None:
                 break
     return rows
 
 
-def measure(backend: Backend, processes: int, khz: int, rounds: int = ROUNDS) -> DvfsRow:
+def measure(backend: Backend, processes: int, khz: int, rounds: int) -> DvfsRow:
     try:
         throttle = BACKENDS[backend]()
     except ThrottleUnavailable as error:

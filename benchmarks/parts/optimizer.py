@@ -22,7 +22,6 @@ SERVICE_S = 0.001
 """Mean service of one item at the highest frequency."""
 MOST_W = 100.0
 NODE_BUDGET = 20_000
-SECONDS_PER_ROW = 1.5
 FEWEST_PROBLEMS = 5
 MOST_PROBLEMS = 200
 
@@ -42,15 +41,17 @@ class OptimizerRow:
     """N^h * F^h"""
 
 
-def optimizer_rows(progress: Callable[[str], None] | None = None) -> list[OptimizerRow]:
-    """All rows, in about a minute; `progress` is told the name of each before it starts."""
+def optimizer_rows(
+    seconds: float, progress: Callable[[str], None] | None = None
+) -> list[OptimizerRow]:
+    """All rows, each of about `seconds`; `progress` gets the name of each before it starts."""
     warm_up()
     rows = []
     for executors, frequencies, horizon, names in _cases():
         label = "+".join(names) or "none"
         if progress is not None:
             progress(f"{executors} x {frequencies}, h = {horizon}, {label}")
-        milliseconds, nodes = _measure(executors, frequencies, horizon, names)
+        milliseconds, nodes = _measure((executors, frequencies, horizon), names, seconds)
         rows.append(
             OptimizerRow(
                 executors=executors,
@@ -78,16 +79,16 @@ def _cases() -> Iterator[tuple[int, int, int, tuple[str, ...]]]:
 
 
 def _measure(
-    executors: int, frequencies: int, horizon: int, names: tuple[str, ...]
+    size: tuple[int, int, int], names: tuple[str, ...], seconds: float
 ) -> tuple[list[float], list[int]]:
     random = np.random.default_rng(0)
     milliseconds: list[float] = []
     nodes: list[int] = []
-    until_s = time.perf_counter() + SECONDS_PER_ROW
+    until_s = time.perf_counter() + seconds
     while len(nodes) < FEWEST_PROBLEMS or (
         len(nodes) < MOST_PROBLEMS and time.perf_counter() < until_s
     ):
-        problem = random_problem(random, (executors, frequencies, horizon), names)
+        problem = random_problem(random, size, names)
         start_s = time.perf_counter()
         plan = solve(problem, node_budget=NODE_BUDGET)
         milliseconds.append(1e3 * (time.perf_counter() - start_s))

@@ -11,15 +11,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mpc.bounds import Bounds
-from mpc.ports import Policy
+from mpc.controller import Controller
 from mpc.simulation.micro_batch import MicroBatchPlant, MicroBatchTraits
 from mpc.simulation.run import simulate
-from mpc.snapshot import load, save
-from runtime.build import live_policy, live_power, live_space
+from mpc.snapshot import save
+from runtime.build import live_controller, live_power, live_space
 from runtime.config import load_config
 from runtime.config.policies import TABLED_POLICIES
-from runtime.control.snapshots import EVERY_STEPS
+from runtime.control.snapshots import EVERY_STEPS, read_state
 
 RESUMABLE = ("foresight", "rule-based", *TABLED_POLICIES)
 
@@ -53,8 +52,8 @@ def _resumed(name: str, steps: int, seed: int) -> ResumeRow:
     config = load_config(None, [f"policy={name}", f"seed={seed}"])
     space, power = live_space(config, None, with_frequencies=True), live_power(config)
 
-    def fresh() -> Policy:
-        return live_policy(config, space, power, 2.0)
+    def fresh() -> Controller:
+        return live_controller(config, space)
 
     generator = np.random.default_rng(seed)
     rates = 5000.0 + 3000.0 * np.sin(np.arange(steps + EVERY_STEPS) / 40.0)
@@ -65,20 +64,21 @@ def _resumed(name: str, steps: int, seed: int) -> ResumeRow:
         space.largest,
         generator,
     )
-    measured = [step.measurement for step in simulate(fresh(), plant, space).steps]
+    measured = [step.measurement for step in simulate(fresh(), plant).steps]
     later = EVERY_STEPS // 2
     replayed, saved_from = fresh(), fresh()
     for measurement in measured[: steps - later]:
-        saved_from.decide(measurement, Bounds(space))
+        saved_from.step(measurement)
     start_s = time.process_time()
-    data = save(saved_from)
+    data = save(saved_from.state)
     saved_s = time.process_time()
-    restored = load(data)
+    restored = fresh()
+    restored.state = read_state(data)
     for measurement in measured[steps - later : steps]:
-        restored.decide(measurement, Bounds(space))
+        restored.step(measurement)
     resumed_s = time.process_time()
     for measurement in measured[:steps]:
-        replayed.decide(measurement, Bounds(space))
+        replayed.step(measurement)
     replayed_s = time.process_time()
     return ResumeRow(
         policy=name,
@@ -89,8 +89,7 @@ def _resumed(name: str, steps: int, seed: int) -> ResumeRow:
         save_ms=1e3 * (saved_s - start_s),
         snapshot_kb=len(data) / 1e3,
         same=all(
-            restored.decide(measurement, Bounds(space)).target
-            == replayed.decide(measurement, Bounds(space)).target
+            restored.step(measurement).target == replayed.step(measurement).target
             for measurement in measured[steps:]
         ),
     )

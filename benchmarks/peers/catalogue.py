@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.peers.setting import SPACE, Setting, cluster_power
+from benchmarks.peers.setting import SPACE, PeerSetting, cluster_power
 from mpc.ports import Policy
 from mpc.values import ConfigurationSpace
 from runtime.build import foresight_policy
@@ -52,7 +52,7 @@ def check_policies(names: Sequence[str]) -> None:
             )
 
 
-def configured(setting: Setting, file: Path | None, overrides: Sequence[str]) -> Config:
+def configured(setting: PeerSetting, file: Path | None, overrides: Sequence[str]) -> Config:
     """The configuration with what the cluster is like; the user's own overrides come last."""
     interval = [
         f"policies.{name}.batch_interval_s={setting.trigger_interval_s}"
@@ -68,7 +68,7 @@ def space_of(name: str) -> ConfigurationSpace:
     return SPACE
 
 
-def make_policy(name: str, setting: Setting, config: Config, seed: int) -> Policy:
+def make_policy(name: str, setting: PeerSetting, config: Config, seed: int) -> Policy:
     check_policies([name])
     if name not in OWN:
         generator = np.random.default_rng([seed, 1])

@@ -1,6 +1,5 @@
 """`foresight bench peers`: what users run today, and every other policy, on one trace of rates."""
 
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from runtime.cli.parameters import JsonFile, Overrides, writable
+from benchmarks.parameters import FirstSeed, MaxSteps, PeakLoad, RatesFile, Repeat
+from runtime.cli.parameters import JsonFile, Overrides, Processes, RateColumn, ReportFile
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -22,53 +22,29 @@ def add_to(app: typer.Typer) -> None:
 
 
 def peers(
-    rates_file: Annotated[
-        Path,
-        typer.Option(
-            "--rates",
-            metavar="FILE",
-            exists=True,
-            dir_okay=False,
-            help="Arrival rates, one value a step; plain or gzipped.",
-        ),
-    ],
-    rate_column: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Column with the rates: name or position."),
-    ] = None,
+    rates_file: RatesFile,
+    rate_column: RateColumn = None,
     policies: Annotated[
-        str | None, typer.Option(metavar="A,B,...", help="Policies to compare; without it all.")
+        str | None, typer.Option(metavar="A,B,...", help="Policies to compare.", show_default="all")
     ] = None,
-    latency_ms: Annotated[float, typer.Option(min=1, help="Target.")] = 5000.0,
-    step_s: Annotated[float, typer.Option(min=1, max=60, help="Control step.")] = 5.0,
-    max_steps: Annotated[
-        int,
-        typer.Option(
-            min=2, help="A longer file is averaged down to so many steps, that is played faster."
-        ),
-    ] = 4320,
-    peak_load: Annotated[
-        float,
-        typer.Option(min=0.01, max=2.0, help="Share of the capacity that the busiest step takes."),
-    ] = 0.9,
+    latency_ms: Annotated[float, typer.Option(min=1, help="Target of the latency in ms.")] = 5000.0,
+    step_s: Annotated[float, typer.Option(min=1, max=60, help="Seconds of a control step.")] = 5.0,
+    max_steps: MaxSteps = 4320,
+    peak_load: PeakLoad = 0.9,
     idle_share: Annotated[
         float,
         typer.Option(
-            min=0, max=1, help="What an idle executor draws, as a share of what a busy one does."
+            min=0, max=1, help="Power of an idle executor as a share of that of a busy one."
         ),
     ] = 0.3,
-    repeat: Annotated[int, typer.Option(min=1, help="Repetitions, each with its own seed.")] = 1,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the first repetition.")] = 1,
+    repeat: Repeat = 1,
+    seed: FirstSeed = 1,
     json_file: JsonFile = None,
-    report: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", callback=writable, help="Write an HTML report."),
-    ] = None,
-    processes: Annotated[
-        int | None, typer.Option(min=1, help="Worker processes; one a core without it.")
-    ] = None,
+    report: ReportFile = None,
+    processes: Processes = None,
     config_file: Annotated[
-        Path | None, typer.Option("--config", metavar="FILE", help="Configuration of the policies.")
+        Path | None,
+        typer.Option("--config", metavar="FILE", help="Configuration file of the policies."),
     ] = None,
     overrides: Overrides = None,
 ) -> None:
@@ -78,12 +54,12 @@ def peers(
     """
     from benchmarks.peers.catalogue import ALL_POLICIES, check_policies, configured
     from benchmarks.peers.comparison import compare
-    from benchmarks.peers.setting import Setting
+    from benchmarks.peers.setting import PeerSetting
     from benchmarks.peers.verdict import verdict
     from benchmarks.report import write_report
     from runtime.cli.output import Results, progress_bar, results_console, write_json
 
-    setting = Setting(
+    setting = PeerSetting(
         rates_file,
         rate_column,
         target_s=latency_ms / 1e3,
@@ -102,15 +78,15 @@ def peers(
             config,
             repeat=repeat,
             seed=seed,
-            processes=processes or os.cpu_count() or 1,
+            processes=processes,
             on_done=finish,
         )
     console = results_console(json_file)
     title = f"peers: {comparison.source} (simulation, target {latency_ms:g} ms)"
     console.print(_summary(rows, title))
-    told = verdict(rows)
-    if told is not None:
-        console.print(told.told())
+    found = verdict(rows)
+    if found is not None:
+        console.print(found.sentence)
     if json_file is not None:
         write_json(Results("peers", "simulation", rows), json_file)
     if report is not None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from benchmarks.peers.catalogue import check_policies, make_policy, space_of
-from benchmarks.peers.setting import Setting, load
+from benchmarks.peers.setting import PeerSetting, load
 from benchmarks.results import (
     Comparison,
     LatencyFigures,
@@ -13,6 +13,7 @@ from benchmarks.results import (
     Series,
     simulated_figures,
 )
+from mpc.controller import Controller
 from mpc.simulation.micro_batch import MicroBatchPlant, latency_quantiles_s
 from mpc.simulation.pool import run_all
 from mpc.simulation.run import simulate
@@ -40,8 +41,8 @@ class PeerRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
-    setting: Setting
+class PeerJob:
+    setting: PeerSetting
     policy: str
     seed: int
     config: Config
@@ -55,20 +56,20 @@ class PeerRun:
 
 
 def compare(
-    setting: Setting,
+    setting: PeerSetting,
     policies: Sequence[str],
     config: Config,
     *,
     repeat: int = 1,
     seed: int = 1,
-    processes: int = 1,
+    processes: int | None = 1,
     on_done: Callable[[], None] | None = None,
 ) -> tuple[list[PeerRow], Comparison]:
     """Every policy with every seed, in this order; `on_done` is called as each finishes."""
     check_policies(policies)
-    source = load(setting).source  # a bad file is told before any process starts
+    source = load(setting).source  # a bad file is refused before any process starts
     jobs = [
-        Job(setting, policy, seed + repetition, config)
+        PeerJob(setting, policy, seed + repetition, config)
         for policy in policies
         for repetition in range(repeat)
     ]
@@ -83,10 +84,11 @@ def compare(
     return [run.row for run in runs], comparison
 
 
-def run_job(job: Job) -> PeerRun:
+def run_job(job: PeerJob) -> PeerRun:
     plant = job.setting.plant(load(job.setting).rates_per_s, job.seed)
     policy = make_policy(job.policy, job.setting, job.config, job.seed)
-    simulated = simulate(policy, plant, space_of(job.policy))
+    setting, space = job.setting, space_of(job.policy)
+    simulated = simulate(Controller.of(policy, space, setting.target_s, setting.step_s), plant)
     series = Series.of(plant.records, simulated.expected_per_s)
     run = Run(_row(job, plant, simulated.decision_ms), series, len(plant.finished))
     row = run.row
@@ -109,16 +111,18 @@ def run_job(job: Job) -> PeerRun:
     )
 
 
-def _trace_name(setting: Setting) -> str:
+def _trace_name(setting: PeerSetting) -> str:
     return setting.rates_file.name.removesuffix(".gz").removesuffix(".csv")
 
 
-def _row(job: Job, plant: MicroBatchPlant, decision_ms: Sequence[float]) -> Row:
+def _row(job: PeerJob, plant: MicroBatchPlant, decision_ms: Sequence[float]) -> Row:
     """Starting executors count, too."""
     figures = simulated_figures(plant.records, job.setting.step_s, job.setting.target_s)
-    held = replace(figures, mean_executors=plant.executor_s / (figures.steps * job.setting.step_s))
+    with_starting = replace(
+        figures, mean_executors=plant.executor_s / (figures.steps * job.setting.step_s)
+    )
     rows = sum(batch.rows.rows for batch in plant.finished)
     p95_s, p99_s = latency_quantiles_s(plant.finished, [0.95, 0.99])
     mean_s = sum(batch.latency_sum_s for batch in plant.finished) / rows
     latencies_s = LatencyFigures(mean_s, float(p95_s), float(p99_s))
-    return Row.of(job.policy, job.seed, held, latencies_s, decision_ms)
+    return Row.of(job.policy, job.seed, with_starting, latencies_s, decision_ms)

@@ -13,7 +13,7 @@ from mpc.simulation.spark_cluster import (
     PEAK_LOAD,
     STARTUP_S,
     TRIGGER_INTERVAL_S,
-    SparkCluster,
+    SimulatedCluster,
 )
 from mpc.values import ConfigurationSpace, FloatArray
 from runtime.rates import averaged_to, read_rates
@@ -31,7 +31,7 @@ MAX_STEPS = 4320
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class PeerSetting:
     """One trace on the cluster; small and picklable, so worker processes build their own plant."""
 
     rates_file: Path
@@ -46,7 +46,7 @@ class Setting:
 
     def plant(self, rates_per_s: FloatArray, seed: int) -> MicroBatchPlant:
         """Every policy finds all executors at full speed, and the same noise by seed."""
-        cluster = SparkCluster(
+        cluster = SimulatedCluster(
             ROW_CYCLES,
             trigger_interval_s=self.trigger_interval_s,
             startup_s=self.startup_s,
@@ -57,14 +57,14 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class PeerLoad:
     """Rows per second, one value a control step, and where they come from, in words."""
 
     rates_per_s: FloatArray
     source: str
 
 
-def load(setting: Setting) -> Load:
+def load(setting: PeerSetting) -> PeerLoad:
     """The file, averaged down and scaled so that its busiest step takes `peak_load` of the CPU."""
     values = read_rates(setting.rates_file, setting.rate_column)
     rates = averaged_to(values, setting.max_steps)
@@ -75,7 +75,7 @@ def load(setting: Setting) -> Load:
     stretch = len(values) // len(rates)
     each = f"{stretch} values" if stretch > 1 else "one value"
     column = f" ({setting.rate_column})" if setting.rate_column else ""
-    return Load(
+    return PeerLoad(
         rates * (setting.peak_load * capacity_per_s / peak),
         f"{setting.rates_file.name}{column}, {each} a step, peak at {setting.peak_load:.0%} load",
     )

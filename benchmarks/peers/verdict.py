@@ -16,7 +16,7 @@ NEAR = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class PeerVerdict:
     over_target: float
     best_peer: str
     best_peer_over_target: float
@@ -25,7 +25,8 @@ class Verdict:
     energy_saved: float | None
     """Against that one; negative when foresight takes more."""
 
-    def told(self) -> str:
+    @property
+    def sentence(self) -> str:
         first = (
             f"foresight was over target in {self.over_target:.2%} of the steps, the best peer "
             f"({self.best_peer}) in {self.best_peer_over_target:.2%}"
@@ -39,7 +40,7 @@ class Verdict:
         )
 
 
-def verdict(rows: Sequence[PeerRow]) -> Verdict | None:
+def verdict(rows: Sequence[PeerRow]) -> PeerVerdict | None:
     """Means over the seeds; None without foresight or without a peer."""
     names = dict.fromkeys(row.policy for row in rows)
     peers = [name for name in names if not name.startswith(OWN)]
@@ -50,7 +51,7 @@ def verdict(rows: Sequence[PeerRow]) -> Verdict | None:
     best = min(peers, key=lambda name: over[name])
     equals = [name for name in peers if over[name] <= over[OWN] + NEAR]
     cheapest = min(equals, key=lambda name: energy_j[name], default=None)
-    return Verdict(
+    return PeerVerdict(
         over_target=over[OWN],
         best_peer=best,
         best_peer_over_target=over[best],

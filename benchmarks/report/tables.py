@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from benchmarks.mpc_paper.published import Figure
+from benchmarks.mpc_paper.published import PublishedFigure
 from benchmarks.report.colours import family_colour
 from benchmarks.report.findings import OWN, Rivalry
 from benchmarks.report.statistics import Estimate, PolicyRuns
@@ -172,7 +172,7 @@ def _rivalry_row(rivalry: Rivalry) -> Markup:
     return element("tr", *cells)
 
 
-def published_table(figures: Sequence[Figure]) -> Markup:
+def published_table(figures: Sequence[PublishedFigure]) -> Markup:
     head = element(
         "thead",
         element(
@@ -186,7 +186,7 @@ def published_table(figures: Sequence[Figure]) -> Markup:
     return _table(head, [_published_row(figure) for figure in figures], "published")
 
 
-def _published_row(figure: Figure) -> Markup:
+def _published_row(figure: PublishedFigure) -> Markup:
     # A mean over repetitions says more than the rounded figure it is held against.
     decimals = figure.decimals if figure.paper >= 1000 else max(figure.decimals, 1)
     unit = f"{NBSP}{figure.unit}" if figure.unit else ""
@@ -203,7 +203,7 @@ def _published_row(figure: Figure) -> Markup:
     )
 
 
-def _verdict(figure: Figure, unit: str) -> Markup:
+def _verdict(figure: PublishedFigure, unit: str) -> Markup:
     if figure.tolerance is None:
         return element("td", MISSING, class_="missed")
     word = "within" if figure.within else "outside"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from benchmarks.parameters import FirstSeed
 from runtime.cli.parameters import JsonFile
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from benchmarks.thesis.comparison import Row
+    from benchmarks.thesis.comparison import ThesisRow
 
 
 def add_to(app: typer.Typer) -> None:
@@ -27,15 +28,17 @@ def thesis(
         typer.Option(
             "--experiments",
             metavar="A,B,...",
-            help="executor-strategy, history-window, decision-interval, initialiser, "
-            "learning-factor, discretisation, value-iteration, target, overall, exploration; all "
-            "without it.",
+            help="Experiments to run, of executor-strategy, history-window, decision-interval, "
+            "initialiser, learning-factor, discretisation, value-iteration, target, overall and "
+            "exploration.",
+            show_default="all",
         ),
     ] = None,
     runs: Annotated[
-        int, typer.Option(min=1, max=1000, help="Repetitions that are averaged; the thesis has 2.")
+        int,
+        typer.Option(min=1, max=1000, help="Number of repetitions to average; the thesis has 2."),
     ] = 10,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the first repetition.")] = 1,
+    seed: FirstSeed = 1,
     json_file: JsonFile = None,
 ) -> None:
     """Q-learning, value iteration and their competitors, predicting energy use per device.
@@ -66,7 +69,7 @@ def thesis(
         write_json(Results("thesis", "simulation", rows), json_file)
 
 
-def _summary(rows: "Sequence[Row]") -> "Table":
+def _summary(rows: "Sequence[ThesisRow]") -> "Table":
     """For people; every figure is in the JSON."""
     from rich.table import Table
 

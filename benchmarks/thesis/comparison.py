@@ -8,16 +8,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.thesis.experiments import EXPERIMENTS, Case
-from benchmarks.thesis.run import Outcome, run
-from benchmarks.thesis.workload import WORKLOADS, Workload, make_workload
+from benchmarks.thesis.experiments import EXPERIMENTS, ThesisCase
+from benchmarks.thesis.run import ThesisOutcome, run
+from benchmarks.thesis.workload import WORKLOADS, ThesisWorkload, make_workload
 
 PUBLISHED_EXECUTORS = {("learning-factor", "W2", "0.007"): 8.0}
 """Mean executors by experiment, workload and case (section 5.6)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ThesisRow:
     """One case on one workload, averaged over the repetitions. Names are the JSON contract."""
 
     experiment: str
@@ -39,8 +39,10 @@ class Row:
     """Ours less the thesis's."""
 
 
-def compare(names: Sequence[str], runs: int, seed: int, begin: Callable[[str], None]) -> list[Row]:
-    """Every case on both workloads; `begin` is told what is being worked on."""
+def compare(
+    names: Sequence[str], runs: int, seed: int, begin: Callable[[str], None]
+) -> list[ThesisRow]:
+    """Every case on both workloads; `begin` gets what is being worked on."""
     workloads = [make_workload(name) for name in WORKLOADS]
     rows = []
     for name in names:
@@ -54,25 +56,25 @@ def compare(names: Sequence[str], runs: int, seed: int, begin: Callable[[str], N
     return rows
 
 
-def repeated(case: Case, workload: Workload, runs: int, seed: int) -> Outcome:
+def repeated(case: ThesisCase, workload: ThesisWorkload, runs: int, seed: int) -> ThesisOutcome:
     """Each repetition with its own seed; every case of one seed meets the same plant."""
     outcomes = []
     for number in range(seed, seed + runs):
         policy = case.build(np.random.default_rng([number, 1]))
         plant = np.random.default_rng([number, 2])
         outcomes.append(run(policy, workload, case.target_s, plant, executors=case.executors))
-    return Outcome.average(outcomes)
+    return ThesisOutcome.average(outcomes)
 
 
 def _row(
     name: str,
     section: str,
-    workload: Workload,
-    case: Case,
-    outcome: Outcome,
+    workload: ThesisWorkload,
+    case: ThesisCase,
+    outcome: ThesisOutcome,
     published: float | None,
-) -> Row:
-    return Row(
+) -> ThesisRow:
+    return ThesisRow(
         experiment=name,
         section=section,
         workload=workload.name,

@@ -28,7 +28,7 @@ Build = Callable[[np.random.Generator], Policy]
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class ThesisCase:
     name: str
     build: Build
     target_s: float = TARGET_S
@@ -37,22 +37,22 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
-class Experiment:
+class ThesisExperiment:
     section: str
     """Of the thesis; "-" where it has none."""
-    cases: Callable[[str], list[Case]]
+    cases: Callable[[str], list[ThesisCase]]
     """By workload: sections 5.9 and 5.10 set some parameters for each."""
 
 
-def _learning(name: str, parameters: QLearningParameters) -> Case:
-    return Case(
+def _learning(name: str, parameters: QLearningParameters) -> ThesisCase:
+    return ThesisCase(
         name,
         lambda generator: QLearningPolicy(SPACE, parameters, generator),
         parameters.target_latency_s,
     )
 
 
-def _executor_strategy(_workload: str) -> list[Case]:
+def _executor_strategy(_workload: str) -> list[ThesisCase]:
     return [
         _learning("static", replace(THESIS, executor_strategy="static")),
         _learning("linear", replace(THESIS, executor_strategy="linear")),
@@ -60,21 +60,21 @@ def _executor_strategy(_workload: str) -> list[Case]:
     ]
 
 
-def _history_window(_workload: str) -> list[Case]:
+def _history_window(_workload: str) -> list[ThesisCase]:
     return [
         _learning(f"{minutes} min", replace(THESIS, window_s=60.0 * minutes))
         for minutes in (1, 2, 3)
     ]
 
 
-def _decision_interval(_workload: str) -> list[Case]:
+def _decision_interval(_workload: str) -> list[ThesisCase]:
     return [
         _learning(f"{minutes} min", replace(THESIS, decision_interval_s=60.0 * minutes))
         for minutes in (1, 2, 3)
     ]
 
 
-def _initialiser(_workload: str) -> list[Case]:
+def _initialiser(_workload: str) -> list[ThesisCase]:
     static = replace(THESIS, executor_strategy="static")
     zero = replace(static, initialisation="zero", exploration="epsilon", epsilon=0.2)
     return [
@@ -84,24 +84,27 @@ def _initialiser(_workload: str) -> list[Case]:
     ]
 
 
-def _learning_factor(_workload: str) -> list[Case]:
+def _learning_factor(_workload: str) -> list[ThesisCase]:
     return [
         _learning(f"{factor:g}", replace(THESIS, learning_factor=factor))
         for factor in (0.7, 0.07, 0.007)
     ]
 
 
-def _discretisation(_workload: str) -> list[Case]:
+def _discretisation(_workload: str) -> list[ThesisCase]:
     return [
         _learning(f"{step_s:g} s", replace(THESIS, latency_granularity_s=step_s))
         for step_s in (5.0, 10.0, 15.0)
     ]
 
 
-def _value_iteration(_workload: str) -> list[Case]:
+def _value_iteration(_workload: str) -> list[ThesisCase]:
     return [
         _learning("temporal difference", THESIS),
-        *(Case(f"trained {minutes} min", _trained(60.0 * minutes)) for minutes in (5, 10, 20)),
+        *(
+            ThesisCase(f"trained {minutes} min", _trained(60.0 * minutes))
+            for minutes in (5, 10, 20)
+        ),
     ]
 
 
@@ -117,7 +120,7 @@ def _trained(training_s: float) -> Build:
     return build
 
 
-def _target(workload: str) -> list[Case]:
+def _target(workload: str) -> list[ThesisCase]:
     window_s = 180.0 if workload == "W1" else 120.0
     return [
         _learning(f"{target_s:g} s", replace(THESIS, target_latency_s=target_s, window_s=window_s))
@@ -125,17 +128,17 @@ def _target(workload: str) -> list[Case]:
     ]
 
 
-def _overall(workload: str) -> list[Case]:
+def _overall(workload: str) -> list[ThesisCase]:
     interval_s = 120.0 if workload == "W1" else 60.0
     return [
         *(_static(executors) for executors in (4, 8, 12, 24)),
         _learning("q-learning", replace(THESIS, decision_interval_s=interval_s)),
-        Case("spark-ratio", lambda _generator: SparkRatioPolicy(SPACE, BATCH_S)),
-        Case("parameter-search", _parameter_search),
+        ThesisCase("spark-ratio", lambda _generator: SparkRatioPolicy(SPACE, BATCH_S)),
+        ThesisCase("parameter-search", _parameter_search),
     ]
 
 
-def _exploration(_workload: str) -> list[Case]:
+def _exploration(_workload: str) -> list[ThesisCase]:
     return [
         _learning("greedy", THESIS),
         _learning("epsilon 0.2", replace(THESIS, exploration="epsilon")),
@@ -146,9 +149,11 @@ def _exploration(_workload: str) -> list[Case]:
     ]
 
 
-def _static(executors: int) -> Case:
+def _static(executors: int) -> ThesisCase:
     fixed = Configuration(executors, FREQUENCY_KHZ)
-    return Case(f"static-{executors}", lambda _generator: FixedPolicy(fixed), executors=executors)
+    return ThesisCase(
+        f"static-{executors}", lambda _generator: FixedPolicy(fixed), executors=executors
+    )
 
 
 def _parameter_search(generator: np.random.Generator) -> Policy:
@@ -157,14 +162,14 @@ def _parameter_search(generator: np.random.Generator) -> Policy:
 
 
 EXPERIMENTS = {
-    "executor-strategy": Experiment("5.2", _executor_strategy),
-    "history-window": Experiment("5.3", _history_window),
-    "decision-interval": Experiment("5.4", _decision_interval),
-    "initialiser": Experiment("5.5", _initialiser),
-    "learning-factor": Experiment("5.6", _learning_factor),
-    "discretisation": Experiment("5.7", _discretisation),
-    "value-iteration": Experiment("5.8", _value_iteration),
-    "target": Experiment("5.9", _target),
-    "overall": Experiment("5.10", _overall),
-    "exploration": Experiment("-", _exploration),
+    "executor-strategy": ThesisExperiment("5.2", _executor_strategy),
+    "history-window": ThesisExperiment("5.3", _history_window),
+    "decision-interval": ThesisExperiment("5.4", _decision_interval),
+    "initialiser": ThesisExperiment("5.5", _initialiser),
+    "learning-factor": ThesisExperiment("5.6", _learning_factor),
+    "discretisation": ThesisExperiment("5.7", _discretisation),
+    "value-iteration": ThesisExperiment("5.8", _value_iteration),
+    "target": ThesisExperiment("5.9", _target),
+    "overall": ThesisExperiment("5.10", _overall),
+    "exploration": ThesisExperiment("-", _exploration),
 }

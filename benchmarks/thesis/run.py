@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.thesis.workload import BATCH_S, FREQUENCY_KHZ, Workload
+from benchmarks.thesis.workload import BATCH_S, FREQUENCY_KHZ, ThesisWorkload
 from energy.power import prior_power
+from mpc.controller import Controller
 from mpc.ports import Policy
 from mpc.simulation.micro_batch import MicroBatchTraits
 from mpc.simulation.queued_batches import QueuedBatchPlant
@@ -47,7 +48,7 @@ class Spread:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ThesisOutcome:
     latency_s: Spread
     """Of the finished batches: mean over their messages, from arrival to result."""
     executors: Spread
@@ -58,7 +59,7 @@ class Outcome:
     """Batches without a result when the hour ended."""
 
     @classmethod
-    def average(cls, outcomes: Sequence["Outcome"]) -> "Outcome":
+    def average(cls, outcomes: Sequence["ThesisOutcome"]) -> "ThesisOutcome":
         return cls(
             Spread.average([outcome.latency_s for outcome in outcomes]),
             Spread.average([outcome.executors for outcome in outcomes]),
@@ -70,12 +71,12 @@ class Outcome:
 
 def run(
     policy: Policy,
-    workload: Workload,
+    workload: ThesisWorkload,
     target_s: float,
     generator: np.random.Generator,
     batches: int | None = None,
     executors: int = SPACE.min_executors,
-) -> Outcome:
+) -> ThesisOutcome:
     """From the fewest executors, unless told; `batches` ends the run early."""
     plant = QueuedBatchPlant(
         workload.rates_per_s[:batches],
@@ -86,10 +87,10 @@ def run(
         step_s=BATCH_S,
         row_costs=workload.row_costs[:batches],
     )
-    steps = simulate(policy, plant, SPACE).steps
+    steps = simulate(Controller.of(policy, SPACE, target_s, BATCH_S), plant).steps
     latencies_s = np.array([batch.latency_sum_s / batch.rows.rows for batch in plant.finished])
     used = np.array([record.configuration.executors for record in plant.records], dtype=np.float64)
-    return Outcome(
+    return ThesisOutcome(
         latency_s=Spread.of(latencies_s),
         executors=Spread.of(used),
         over_target=float(np.mean(latencies_s > target_s)),

@@ -74,7 +74,7 @@ WORKLOADS = ("W1", "W2")
 
 
 @dataclass(frozen=True, slots=True)
-class Workload:
+class ThesisWorkload:
     name: str
     messages: FloatArray
     """In each batch."""
@@ -103,7 +103,7 @@ class Workload:
 
 
 @cache
-def make_workload(name: str) -> Workload:
+def make_workload(name: str) -> ThesisWorkload:
     """Always the same messages for the same name."""
     shape = SHAPES[name]
     random = np.random.default_rng(shape.seed)
@@ -124,7 +124,7 @@ def make_workload(name: str) -> Workload:
     busiest = np.convolve(comparisons, np.full(five_minutes, 1 / five_minutes), "valid").max()
     peak_cycles = PEAK_EXECUTORS * BATCH_S * FREQUENCY_KHZ * 1e3
     cycles = comparisons * (peak_cycles / busiest)
-    return Workload(name, messages.astype(np.float64), devices, cycles)
+    return ThesisWorkload(name, messages.astype(np.float64), devices, cycles)
 
 
 def _noise(random: np.random.Generator) -> FloatArray:

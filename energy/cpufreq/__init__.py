@@ -6,19 +6,19 @@ from energy.cpufreq.originals import (
     Original,
     RestoreOutcome,
     Written,
-    is_ours,
+    own_values,
     restore,
     save_original,
 )
-from energy.cpufreq.policy import CpuPolicy, LimitOutcome, LimitRequest, Limits
+from energy.cpufreq.policy import CpuPolicy, FrequencyLimits, LimitOutcome, LimitRequest
 from energy.cpufreq.throttling import Throttling, throttled_khz
 from energy.cpufreq.userspace import apply_speeds
 
 __all__ = [
     "CpuPolicy",
+    "FrequencyLimits",
     "LimitOutcome",
     "LimitRequest",
-    "Limits",
     "Original",
     "RestoreOutcome",
     "Throttling",
@@ -28,7 +28,7 @@ __all__ = [
     "check_request",
     "discover",
     "expected_max_khz",
-    "is_ours",
+    "own_values",
     "read_limits",
     "restore",
     "save_original",

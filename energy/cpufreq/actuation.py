@@ -9,14 +9,20 @@ from typing import Literal
 from energy.cpufreq.attributes import read_khz
 from energy.cpufreq.limits import apply_limits, check_request, read_limits
 from energy.cpufreq.originals import Original, Written, read_speed, save_original
-from energy.cpufreq.policy import CpuPolicy, LimitOutcome, LimitRequest, Limits, expected_max_khz
+from energy.cpufreq.policy import (
+    CpuPolicy,
+    FrequencyLimits,
+    LimitOutcome,
+    LimitRequest,
+    expected_max_khz,
+)
 from energy.cpufreq.userspace import apply_speeds, check_speed_request
 from energy.tree import Tree
 
 ActuationMode = Literal["cap", "userspace"]
 
 
-class Actuator:
+class FrequencyActuator:
     """`scaling_max_freq` (and `scaling_min_freq` where allowed), or governor and speed."""
 
     def __init__(
@@ -30,16 +36,16 @@ class Actuator:
     def save_original(self, policy: CpuPolicy) -> Original:
         return save_original(self._tree, policy, with_governor=self._userspace)
 
-    def read(self, policy: CpuPolicy) -> Limits | None:
+    def read(self, policy: CpuPolicy) -> FrequencyLimits | None:
         """The values in force of what is written here (the speed as the upper one under userspace);
         None under a governor that somebody else chose."""
         limits = read_limits(self._tree, policy)
         if not self._userspace:
             return limits
         speed_khz = read_speed(self._tree, policy)
-        return None if speed_khz is None else Limits(limits.min_khz, speed_khz)
+        return None if speed_khz is None else FrequencyLimits(limits.min_khz, speed_khz)
 
-    def is_unchanged(self, policy: CpuPolicy, last: Limits, with_minimum: bool) -> bool:
+    def is_unchanged(self, policy: CpuPolicy, last: FrequencyLimits, with_minimum: bool) -> bool:
         """Whether the policy reads as it did, at the least cost: this is asked every second.
 
         The lower limit counts only where it was moved from here; a throttle pushes any other down.

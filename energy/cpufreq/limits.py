@@ -13,14 +13,14 @@ from energy.cpufreq.discover import present
 from energy.cpufreq.policy import (
     Attribute,
     CpuPolicy,
+    FrequencyLimits,
     LimitOutcome,
     LimitRequest,
-    Limits,
     expected_max_khz,
     expected_min_khz,
 )
 from energy.cpufreq.throttling import Throttling
-from energy.cpufreq.transaction import Step, Transaction
+from energy.cpufreq.transaction import Transaction, WriteStep
 from energy.errors import FrequencyDenied, HostError, ModeUnsupported, PolicyUnknown
 from energy.tree import Tree
 
@@ -32,9 +32,9 @@ PAUSES_S = (0.0, 0.001, 0.002, 0.004, 0.008, 0.016, 0.032)
 Wait = Callable[[float], None]
 
 
-def read_limits(tree: Tree, policy: CpuPolicy) -> Limits:
+def read_limits(tree: Tree, policy: CpuPolicy) -> FrequencyLimits:
     """The limits in force, throttling included."""
-    return Limits(
+    return FrequencyLimits(
         min_khz=read_khz(tree, policy.name, "scaling_min_freq"),
         max_khz=read_khz(tree, policy.name, "scaling_max_freq"),
     )
@@ -43,7 +43,7 @@ def read_limits(tree: Tree, policy: CpuPolicy) -> Limits:
 def check_request(
     policy: CpuPolicy,
     request: LimitRequest,
-    limits: Limits,
+    limits: FrequencyLimits,
     floor_khz: int | None,
     may_move_minimum: bool,
 ) -> None:
@@ -114,12 +114,12 @@ class _Change:
 
     policy: CpuPolicy
     request: LimitRequest
-    before: Limits
-    undo: Limits
-    target: Limits
+    before: FrequencyLimits
+    undo: FrequencyLimits
+    target: FrequencyLimits
     """What is written."""
 
-    def steps(self) -> list[Step]:
+    def steps(self) -> list[WriteStep]:
         """Lowering writes the lower limit first, raising the upper: they never cross."""
         upper = self._step(
             "scaling_max_freq", self.target.max_khz, self.before.max_khz, self.undo.max_khz
@@ -131,7 +131,7 @@ class _Change:
         )
         return [lower, upper] if self.target.max_khz < self.before.max_khz else [upper, lower]
 
-    def in_force(self, limits: Limits, throttling: Throttling) -> bool:
+    def in_force(self, limits: FrequencyLimits, throttling: Throttling) -> bool:
         """Whether these limits can be the result, and not only what was there before."""
         max_khz = self.target.max_khz
         if limits.max_khz == self.before.max_khz != max_khz and not (
@@ -142,9 +142,9 @@ class _Change:
             return True
         return limits.min_khz == min(self.target.min_khz, limits.max_khz)
 
-    def _step(self, attribute: Attribute, khz: int, before_khz: int, undo_khz: int) -> Step:
+    def _step(self, attribute: Attribute, khz: int, before_khz: int, undo_khz: int) -> WriteStep:
         # Plain decimal: the kernel reads a leading 0 as octal.
-        return Step(self.policy.name, attribute, str(khz), str(before_khz), str(undo_khz))
+        return WriteStep(self.policy.name, attribute, str(khz), str(before_khz), str(undo_khz))
 
 
 def _plan(
@@ -158,14 +158,14 @@ def _plan(
         raise PolicyUnknown(request.policy)
     policy = present(tree, policies[request.policy])
     before = read_limits(tree, policy)
-    undo = Limits(
+    undo = FrequencyLimits(
         min_khz=_undo_min(policy, before, previous),
         max_khz=_undo_max(policy, before, previous, throttling),
     )
     return _Change(policy, request, before, undo, _target(policy, request, before))
 
 
-def _target(policy: CpuPolicy, request: LimitRequest, before: Limits) -> Limits:
+def _target(policy: CpuPolicy, request: LimitRequest, before: FrequencyLimits) -> FrequencyLimits:
     """Entries of the table where there is one.
 
     The kernel would find them itself, but lifts a cap between two entries to the upper one once
@@ -173,11 +173,14 @@ def _target(policy: CpuPolicy, request: LimitRequest, before: Limits) -> Limits:
     """
     max_khz = expected_max_khz(policy, request.max_khz)
     min_khz = before.min_khz if request.min_khz is None else request.min_khz
-    return Limits(expected_min_khz(policy, min_khz, policy.highest_khz), max_khz)
+    return FrequencyLimits(expected_min_khz(policy, min_khz, policy.highest_khz), max_khz)
 
 
 def _undo_max(
-    policy: CpuPolicy, before: Limits, previous: LimitRequest | None, throttling: Throttling
+    policy: CpuPolicy,
+    before: FrequencyLimits,
+    previous: LimitRequest | None,
+    throttling: Throttling,
 ) -> int:
     if previous is not None:
         expected_khz = expected_max_khz(policy, previous.max_khz)
@@ -189,7 +192,7 @@ def _undo_max(
     return before.max_khz
 
 
-def _undo_min(policy: CpuPolicy, before: Limits, previous: LimitRequest | None) -> int:
+def _undo_min(policy: CpuPolicy, before: FrequencyLimits, previous: LimitRequest | None) -> int:
     if previous is not None and previous.min_khz is not None:
         expected_khz = expected_min_khz(policy, previous.min_khz, policy.highest_khz)
         if before.min_khz == min(expected_khz, before.max_khz):
@@ -199,7 +202,7 @@ def _undo_min(policy: CpuPolicy, before: Limits, previous: LimitRequest | None) 
 
 def _read_back(
     tree: Tree, changes: Sequence[_Change], throttling: Throttling, wait: Wait
-) -> list[Limits]:
+) -> list[FrequencyLimits]:
     after = [read_limits(tree, change.policy) for change in changes]
     for pause_s in PAUSES_S:
         late = [

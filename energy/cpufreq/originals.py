@@ -17,7 +17,7 @@ from energy.cpufreq.limits import PAUSES_S, Wait, read_limits
 from energy.cpufreq.policy import (
     Attribute,
     CpuPolicy,
-    Limits,
+    FrequencyLimits,
     expected_max_khz,
     expected_min_khz,
     expected_speed_khz,
@@ -92,22 +92,22 @@ def save_original(tree: Tree, policy: CpuPolicy, with_governor: bool = False) ->
     )
 
 
-def is_ours(
+def own_values(
     tree: Tree,
     policy: CpuPolicy,
     original: Original,
     written: Written,
     throttling: Throttling | None = None,
 ) -> dict[Attribute, bool]:
-    """For each attribute that was written, whether what we wrote explains its present value.
+    """For each attribute that was written, whether what was written explains its present value.
 
     Give one `throttling` to all the calls of a round, so that cooling devices are read once.
     """
     _check_same(policy, original)
     throttling = throttling or Throttling(tree)
-    ours = _explained(tree, present(tree, policy), written, throttling)
-    if all(ours.values()):
-        return ours
+    explained = _explained(tree, present(tree, policy), written, throttling)
+    if all(explained.values()):
+        return explained
     return _explained(tree, _facts(tree, policy), written, throttling)
 
 
@@ -150,24 +150,28 @@ def _explained(
     tree: Tree, policy: CpuPolicy, written: Written, throttling: Throttling
 ) -> dict[Attribute, bool]:
     limits = read_limits(tree, policy)
-    ours = _explained_limits(policy, limits, written, throttling)
+    explained = _explained_limits(policy, limits, written, throttling)
     if written.governor_switched:
-        ours["scaling_governor"] = read_text(tree, policy.name, "scaling_governor") == USERSPACE
+        explained["scaling_governor"] = (
+            read_text(tree, policy.name, "scaling_governor") == USERSPACE
+        )
     if written.speed_khz:
         speed_khz = read_speed(tree, policy)
-        ours["scaling_setspeed"] = _explains_speed(policy, limits, speed_khz, written.speed_khz)
-    return ours
+        explained["scaling_setspeed"] = _explains_speed(
+            policy, limits, speed_khz, written.speed_khz
+        )
+    return explained
 
 
 def _explained_limits(
-    policy: CpuPolicy, limits: Limits, written: Written, throttling: Throttling
+    policy: CpuPolicy, limits: FrequencyLimits, written: Written, throttling: Throttling
 ) -> dict[Attribute, bool]:
-    ours: dict[Attribute, bool] = {}
+    explained: dict[Attribute, bool] = {}
     if written.max_khz:
-        ours["scaling_max_freq"] = _explains_max(policy, limits, written.max_khz, throttling)
+        explained["scaling_max_freq"] = _explains_max(policy, limits, written.max_khz, throttling)
     if written.min_khz:
-        ours["scaling_min_freq"] = _explains_min(policy, limits, written.min_khz)
-    return ours
+        explained["scaling_min_freq"] = _explains_min(policy, limits, written.min_khz)
+    return explained
 
 
 class _Restoring:
@@ -212,16 +216,16 @@ class _Restoring:
 
     def _restore_limits(self) -> None:
         # Both are judged before either is written: the upper one decides how the lower one reads.
-        limits, ours = self._look()
+        limits, explained = self._look()
         raising = self._max_khz >= limits.max_khz
-        for attribute in sorted(ours, key=_LIMITS.index, reverse=not raising):
-            if ours[attribute]:
+        for attribute in sorted(explained, key=_LIMITS.index, reverse=not raising):
+            if explained[attribute]:
                 self._attempt(partial(self._write_limit, attribute))
             else:
                 self._left_alone.append(attribute)
         self._confirm([attribute for attribute in self._restored if attribute in _LIMITS])
 
-    def _look(self) -> tuple[Limits, dict[Attribute, bool]]:
+    def _look(self) -> tuple[FrequencyLimits, dict[Attribute, bool]]:
         both = Written(
             max_khz=(*self._written.max_khz, self._max_khz) if self._written.max_khz else (),
             min_khz=(*self._written.min_khz, self._original.min_khz)
@@ -231,10 +235,10 @@ class _Restoring:
         for pause_s in _LOOKS_S:
             self._wait(pause_s)
             limits = read_limits(self._tree, self._policy)
-            ours = _explained_limits(self._policy, limits, both, Throttling(self._tree))
-            if all(ours.values()):
+            explained = _explained_limits(self._policy, limits, both, Throttling(self._tree))
+            if all(explained.values()):
                 break
-        return limits, ours
+        return limits, explained
 
     def _write_limit(self, attribute: Attribute) -> None:
         khz = self._max_khz if attribute == "scaling_max_freq" else self._original.min_khz
@@ -251,7 +255,7 @@ class _Restoring:
             self._wait(pause_s)
         raise ValueIgnored(policy_path(self._policy.name, stuck[0]))
 
-    def _is_stuck(self, attribute: Attribute, limits: Limits) -> bool:
+    def _is_stuck(self, attribute: Attribute, limits: FrequencyLimits) -> bool:
         policy = self._policy
         if attribute == "scaling_min_freq":
             return _explains_min(policy, limits, self._written.min_khz) and not _explains_min(
@@ -299,7 +303,7 @@ class _Restoring:
 
 def _explains_max(
     policy: CpuPolicy,
-    limits: Limits,
+    limits: FrequencyLimits,
     written_khz: Sequence[int],
     throttling: Throttling,
 ) -> bool:
@@ -311,7 +315,7 @@ def _explains_max(
     )
 
 
-def _explains_min(policy: CpuPolicy, limits: Limits, written_khz: Sequence[int]) -> bool:
+def _explains_min(policy: CpuPolicy, limits: FrequencyLimits, written_khz: Sequence[int]) -> bool:
     # A lower limit above the upper one reads as the upper one, whoever lowered that.
     return any(
         expected_min_khz(policy, khz, limits.max_khz) == limits.min_khz for khz in written_khz
@@ -319,7 +323,7 @@ def _explains_min(policy: CpuPolicy, limits: Limits, written_khz: Sequence[int])
 
 
 def _explains_speed(
-    policy: CpuPolicy, limits: Limits, speed_khz: int | None, written_khz: Sequence[int]
+    policy: CpuPolicy, limits: FrequencyLimits, speed_khz: int | None, written_khz: Sequence[int]
 ) -> bool:
     return speed_khz is not None and any(
         expected_speed_khz(policy, khz, limits.min_khz, limits.max_khz) == speed_khz

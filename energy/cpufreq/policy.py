@@ -43,7 +43,7 @@ class CpuPolicy:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class FrequencyLimits:
     """The effective limits of a policy: what the kernel reads back, throttling included."""
 
     min_khz: int

@@ -9,7 +9,7 @@ from energy.tree import Tree
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class WriteStep:
     """One write, and how to undo it."""
 
     policy: str
@@ -27,10 +27,10 @@ class Transaction:
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
-        self._steps: list[Step] = []
+        self._steps: list[WriteStep] = []
         self._last_failed = False
 
-    def write(self, step: Step) -> None:
+    def write(self, step: WriteStep) -> None:
         self._steps.append(step)
         self._last_failed = True
         write_text(self._tree, step.policy, step.attribute, step.text)
@@ -49,5 +49,5 @@ class Transaction:
             except HostError as second:
                 error.add_note(f"{step.policy}: {step.attribute} could not be put back: {second}")
 
-    def _reads(self, step: Step) -> str:
+    def _reads(self, step: WriteStep) -> str:
         return read_text(self._tree, step.policy, step.attribute)

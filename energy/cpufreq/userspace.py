@@ -11,14 +11,20 @@ from energy.cpufreq.attributes import read_khz, read_text
 from energy.cpufreq.discover import present
 from energy.cpufreq.limits import check_request, read_limits
 from energy.cpufreq.originals import USERSPACE, read_speed
-from energy.cpufreq.policy import CpuPolicy, LimitOutcome, LimitRequest, Limits, expected_max_khz
-from energy.cpufreq.transaction import Step, Transaction
+from energy.cpufreq.policy import (
+    CpuPolicy,
+    FrequencyLimits,
+    LimitOutcome,
+    LimitRequest,
+    expected_max_khz,
+)
+from energy.cpufreq.transaction import Transaction, WriteStep
 from energy.errors import HostError, ModeUnsupported, PolicyUnknown
 from energy.tree import Tree
 
 
 def check_speed_request(
-    policy: CpuPolicy, request: LimitRequest, limits: Limits, floor_khz: int | None
+    policy: CpuPolicy, request: LimitRequest, limits: FrequencyLimits, floor_khz: int | None
 ) -> None:
     """Raise unless the speed can be set; the lower limit is never moved."""
     if USERSPACE not in policy.governors:
@@ -52,19 +58,19 @@ def apply_speeds(
 class _Change:
     policy: CpuPolicy
     request: LimitRequest
-    limits: Limits
+    limits: FrequencyLimits
     governor: str
     speed: str
     """As it was read: a number only under the userspace governor."""
 
-    def steps(self) -> list[Step]:
+    def steps(self) -> list[WriteStep]:
         name = self.policy.name
         speed = str(expected_max_khz(self.policy, self.request.max_khz))
         if self.governor == USERSPACE:
-            return [Step(name, "scaling_setspeed", speed, self.speed, undo=self.speed)]
+            return [WriteStep(name, "scaling_setspeed", speed, self.speed, undo=self.speed)]
         return [
-            Step(name, "scaling_governor", USERSPACE, self.governor, undo=self.governor),
-            Step(name, "scaling_setspeed", speed, self.speed, undo=None),
+            WriteStep(name, "scaling_governor", USERSPACE, self.governor, undo=self.governor),
+            WriteStep(name, "scaling_setspeed", speed, self.speed, undo=None),
         ]
 
 

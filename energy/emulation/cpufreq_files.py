@@ -9,9 +9,9 @@ from collections.abc import Callable, Collection, Iterable
 
 from energy.emulation.cpufreq_model import PolicyModel
 from energy.emulation.drivers import PREFERENCES
-from energy.emulation.files import OWNER_ONLY, READ_ONLY, READ_WRITE, Files
+from energy.emulation.files import OWNER_ONLY, READ_ONLY, READ_WRITE, EmulatedFiles
 from energy.emulation.kernel_text import (
-    Refused,
+    KernelRefusal,
     flag,
     frequency_request,
     scanned_unsigned,
@@ -45,7 +45,7 @@ CHANGING = frozenset(
 
 
 def add_policies(
-    files: Files,
+    files: EmulatedFiles,
     policies: Collection[PolicyModel],
     running_khz: Running,
     set_boost: SetBoost | None,
@@ -57,7 +57,7 @@ def add_policies(
 
 
 def _add_policy(
-    files: Files, policy: PolicyModel, running_khz: Running, set_boost: SetBoost | None
+    files: EmulatedFiles, policy: PolicyModel, running_khz: Running, set_boost: SetBoost | None
 ) -> None:
     plan = policy.plan
     folder = f"{CPUFREQ}/{plan.name}"
@@ -155,23 +155,23 @@ def _writes(policy: PolicyModel, set_boost: SetBoost | None) -> dict[str, Write]
 
 def _set_speed(policy: PolicyModel, text: str) -> None:
     if policy.governor != "userspace":
-        raise Refused(errno.EINVAL)
+        raise KernelRefusal(errno.EINVAL)
     policy.set_speed(scanned_unsigned(text))
 
 
 def _prefer(policy: PolicyModel, text: str) -> None:
     word = scanned_word(text, longest=20)
     if word not in PREFERENCES.split():
-        raise Refused(errno.EINVAL)
+        raise KernelRefusal(errno.EINVAL)
     if policy.governor == "performance" and word != "performance":
-        raise Refused(errno.EBUSY)
+        raise KernelRefusal(errno.EBUSY)
     policy.preference = policy.plan.preference if word == "default" else word
 
 
 def _guarded_read(policy: PolicyModel, read: Read) -> Read:
     def guarded() -> str:
         if not policy.online_cpus:
-            raise Refused(errno.EBUSY)
+            raise KernelRefusal(errno.EBUSY)
         return read() + "\n"
 
     return guarded
@@ -180,7 +180,7 @@ def _guarded_read(policy: PolicyModel, read: Read) -> Read:
 def _guarded_write(policy: PolicyModel, write: Write) -> Write:
     def guarded(text: str) -> None:
         if not policy.online_cpus:
-            raise Refused(errno.EBUSY)
+            raise KernelRefusal(errno.EBUSY)
         write(text)
 
     return guarded

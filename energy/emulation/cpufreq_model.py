@@ -10,7 +10,7 @@ from typing import Literal
 
 from energy.emulation.description import PolicyPlan
 from energy.emulation.drivers import PERSONALITIES
-from energy.emulation.kernel_text import Refused
+from energy.emulation.kernel_text import KernelRefusal
 
 Side = Literal["user", "thermal", "firmware", "driver"]
 
@@ -74,7 +74,7 @@ class PolicyModel:
     def set_governor(self, name: str) -> None:
         wanted = name.lower()
         if wanted not in self.plan.governors:
-            raise Refused(errno.EINVAL)
+            raise KernelRefusal(errno.EINVAL)
         if wanted == "userspace" and self.governor != "userspace":
             self._setspeed_khz = self.requested_khz()
         self.governor = wanted

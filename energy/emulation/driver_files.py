@@ -10,8 +10,8 @@ from collections.abc import Callable, Collection
 from energy.emulation.cpufreq_model import PolicyModel
 from energy.emulation.description import HostPlan
 from energy.emulation.drivers import PERSONALITIES
-from energy.emulation.files import Files
-from energy.emulation.kernel_text import Refused, scanned_flag, scanned_unsigned, scanned_word
+from energy.emulation.files import EmulatedFiles
+from energy.emulation.kernel_text import KernelRefusal, scanned_flag, scanned_unsigned, scanned_word
 from energy.tree import CPU, CPUFREQ
 
 _MODES = {"active", "passive", "guided", "off", "disable"}
@@ -20,14 +20,14 @@ _MODES = {"active", "passive", "guided", "off", "disable"}
 class BoostSwitch:
     """Boost of the whole host; while it is off no policy can turn its own on."""
 
-    def __init__(self, files: Files, policies: Collection[PolicyModel]) -> None:
+    def __init__(self, files: EmulatedFiles, policies: Collection[PolicyModel]) -> None:
         self.on = any(policy.boost for policy in policies)
         self._policies = policies
         files.add(f"{CPUFREQ}/boost", lambda: f"{int(self.on)}\n", self._write)
 
     def set_policy(self, policy: PolicyModel, on: bool) -> None:
         if not self.on:
-            raise Refused(errno.EINVAL)
+            raise KernelRefusal(errno.EINVAL)
         _boost(policy, on)
 
     def _write(self, text: str) -> None:
@@ -46,7 +46,7 @@ def _boost(policy: PolicyModel, on: bool) -> None:
 
 
 def add_driver_settings(
-    files: Files, plan: HostPlan, policies: Collection[PolicyModel]
+    files: EmulatedFiles, plan: HostPlan, policies: Collection[PolicyModel]
 ) -> Callable[[PolicyModel, bool], None] | None:
     """Add the files; returned is what a policy's own boost file calls, None where there is none."""
     personality = PERSONALITIES[plan.policies[0].driver]
@@ -58,13 +58,13 @@ def add_driver_settings(
     return BoostSwitch(files, policies).set_policy if personality.has_boost else None
 
 
-def _add_status(files: Files, folder: str, mode: str) -> None:
+def _add_status(files: EmulatedFiles, folder: str, mode: str) -> None:
     def write(text: str) -> None:
         word = scanned_word(text)
         if word not in _MODES:
-            raise Refused(errno.EINVAL)
+            raise KernelRefusal(errno.EINVAL)
         if word != mode:
-            raise Refused(errno.EBUSY)
+            raise KernelRefusal(errno.EBUSY)
 
     files.add(f"{folder}/status", lambda: f"{mode}\n", write)
 
@@ -75,7 +75,7 @@ class _IntelPstate:
 
     def __init__(
         self,
-        files: Files,
+        files: EmulatedFiles,
         folder: str,
         policies: Collection[PolicyModel],
         plan: HostPlan,

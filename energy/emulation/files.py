@@ -8,42 +8,19 @@ import errno
 from collections.abc import Callable
 from typing import Literal
 
-from energy.emulation.kernel_text import Refused
+from energy.emulation.kernel_text import KernelRefusal
 
-Action = Literal["read", "write"]
+FileAction = Literal["read", "write"]
 READ_ONLY = 0o444
 READ_WRITE = 0o644
 OWNER_ONLY = 0o400
 FOLDER_MODE = 0o755
 
 
-class Fault:
-    """An error that a file answers with instead of working, forever or a number of times."""
-
-    __slots__ = ("left", "number", "on")
-
-    def __init__(self, number: int, on: Literal["read", "write", "both"], left: int | None) -> None:
-        self.number = number
-        self.on = on
-        self.left = left
-
-    def hits(self, action: Action) -> bool:
-        if self.on not in {"both", action} or self.left == 0:
-            return False
-        if self.left is not None:
-            self.left -= 1
-        return True
-
-    @property
-    def hides(self) -> bool:
-        """A file that is missing is not listed either."""
-        return self.number == errno.ENOENT and self.on == "both" and self.left is None
-
-
-class File:
+class EmulatedFile:
     """One attribute: `read` gives its text, `write` takes one; None where there is no store."""
 
-    __slots__ = ("fault", "mode", "path", "read", "write")
+    __slots__ = ("mode", "path", "read", "write")
 
     def __init__(
         self,
@@ -56,14 +33,13 @@ class File:
         self.read = read
         self.write = write
         self.mode = mode if mode is not None else (READ_ONLY if write is None else READ_WRITE)
-        self.fault: Fault | None = None
 
 
-class Files:
+class EmulatedFiles:
     """Paths, folders and links of the tree."""
 
     def __init__(self) -> None:
-        self._files: dict[str, File] = {}
+        self._files: dict[str, EmulatedFile] = {}
         self._folders: dict[str, set[str]] = {"": {"sys"}, "/sys": set()}
 
     def add(
@@ -73,12 +49,12 @@ class Files:
         write: Callable[[str], None] | None = None,
         mode: int | None = None,
     ) -> None:
-        self._place(path, File(path, read, write, mode))
+        self._place(path, EmulatedFile(path, read, write, mode))
 
     def add_text(self, path: str, text: str) -> None:
         """A file that never changes; a line end is added, as sysfs files have one."""
         line = f"{text}\n"
-        self._place(path, File(path, lambda: line))
+        self._place(path, EmulatedFile(path, lambda: line))
 
     def link(self, path: str, folder: str) -> None:
         """`path` is another way to `folder` and everything below it, as it is now."""
@@ -89,27 +65,22 @@ class Files:
             else:
                 self._place(f"{path}/{name}", self._files[inner])
 
-    def has(self, path: str) -> bool:
-        return path in self._files
-
-    def find(self, path: str) -> File:
+    def find(self, path: str) -> EmulatedFile:
         found = self._files.get(path)
         if found is None:
-            raise Refused(errno.EISDIR if path.rstrip("/") in self._folders else errno.ENOENT)
+            raise KernelRefusal(errno.EISDIR if path.rstrip("/") in self._folders else errno.ENOENT)
         return found
 
     def names(self, path: str) -> tuple[str, ...]:
-        folder = path.rstrip("/")
-        inside = self._folders.get(folder, ())
-        return tuple(sorted(name for name in inside if not self._hidden(f"{folder}/{name}")))
+        return tuple(sorted(self._folders.get(path.rstrip("/"), ())))
 
     def mode(self, path: str) -> int | None:
         found = self._files.get(path)
         if found is not None:
-            return None if self._hidden(path) else found.mode
+            return found.mode
         return FOLDER_MODE if path.rstrip("/") in self._folders else None
 
-    def writable(self) -> list[File]:
+    def writable(self) -> list[EmulatedFile]:
         """The files that a writer can change, each once, by their own paths."""
         return [
             file
@@ -117,11 +88,7 @@ class Files:
             if file.write is not None and file.path == path
         ]
 
-    def _hidden(self, path: str) -> bool:
-        found = self._files.get(path)
-        return found is not None and found.fault is not None and found.fault.hides
-
-    def _place(self, path: str, file: File) -> None:
+    def _place(self, path: str, file: EmulatedFile) -> None:
         self._files[path] = file
         parent, _, name = path.rpartition("/")
         while parent:

@@ -7,8 +7,8 @@ import errno
 from collections.abc import Collection, Mapping
 
 from energy.emulation.cpufreq_model import PolicyModel
-from energy.emulation.files import Files
-from energy.emulation.kernel_text import Refused, boolean, cpu_list
+from energy.emulation.files import EmulatedFiles
+from energy.emulation.kernel_text import KernelRefusal, boolean, cpu_list
 from energy.tree import CPU
 
 
@@ -17,7 +17,7 @@ class Hotplug:
 
     def __init__(
         self,
-        files: Files,
+        files: EmulatedFiles,
         policies: Collection[PolicyModel],
         package_of: Mapping[int, int],
         offline: frozenset[int],
@@ -45,16 +45,16 @@ class Hotplug:
     def unplug(self, cpu: int) -> None:
         self._check(cpu)
         if self._online == {cpu}:
-            raise Refused(errno.EBUSY)
+            raise KernelRefusal(errno.EBUSY)
         self._online.discard(cpu)
         if cpu in self._policy_of:
             self._policy_of[cpu].online_cpus.discard(cpu)
 
     def _check(self, cpu: int) -> None:
         if cpu not in self._present:
-            raise Refused(errno.ENODEV)
+            raise KernelRefusal(errno.ENODEV)
 
-    def _add_lists(self, files: Files) -> None:
+    def _add_lists(self, files: EmulatedFiles) -> None:
         present = cpu_list(self._present)
         files.add_text(f"{CPU}/present", present)
         files.add_text(f"{CPU}/possible", present)
@@ -64,7 +64,7 @@ class Hotplug:
             lambda: cpu_list([cpu for cpu in self._present if cpu not in self._online]) + "\n",
         )
 
-    def _add_switch(self, files: Files, cpu: int) -> None:
+    def _add_switch(self, files: EmulatedFiles, cpu: int) -> None:
         def write(text: str) -> None:
             if boolean(text):
                 self.plug(cpu)

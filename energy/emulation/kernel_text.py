@@ -14,7 +14,7 @@ _SCANNED_UNSIGNED = re.compile(rf"[{_SPACE}]*([0-9]+)")
 _SCANNED_INTEGER = re.compile(rf"[{_SPACE}]*(-?[0-9]+)")
 
 
-class Refused(Exception):
+class KernelRefusal(Exception):
     """The kernel answers a read or write with this error number."""
 
     def __init__(self, number: int) -> None:
@@ -26,7 +26,7 @@ def unsigned_long(text: str) -> int:
     """kstrtoul(text, base 0): 0x is hexadecimal, a leading 0 octal, one line end may follow."""
     matched = _UNSIGNED_LONG.fullmatch(text)
     if matched is None:
-        raise Refused(errno.EINVAL)
+        raise KernelRefusal(errno.EINVAL)
     hexadecimal, octal, decimal = matched.groups()
     if hexadecimal is not None:
         value = int(hexadecimal, 16)
@@ -35,7 +35,7 @@ def unsigned_long(text: str) -> int:
     else:
         value = int(decimal)
     if value >= 1 << 64:
-        raise Refused(errno.ERANGE)
+        raise KernelRefusal(errno.ERANGE)
     return value
 
 
@@ -46,7 +46,7 @@ def frequency_request(text: str) -> int | None:
     low_word = unsigned_long(text) & 0xFFFF_FFFF
     value = low_word - (1 << 32) if low_word >= 1 << 31 else low_word
     if value < -1:
-        raise Refused(errno.EINVAL)
+        raise KernelRefusal(errno.EINVAL)
     return None if value == -1 else value
 
 
@@ -54,7 +54,7 @@ def scanned_unsigned(text: str) -> int:
     """sscanf("%u"): leading blanks and anything after the digits are ignored."""
     matched = _SCANNED_UNSIGNED.match(text)
     if matched is None:
-        raise Refused(errno.EINVAL)
+        raise KernelRefusal(errno.EINVAL)
     return int(matched[1]) & 0xFFFF_FFFF
 
 
@@ -62,7 +62,7 @@ def scanned_flag(text: str) -> bool:
     """sscanf("%d") of a switch that must be 0 or 1."""
     matched = _SCANNED_INTEGER.match(text)
     if matched is None or int(matched[1]) not in {0, 1}:
-        raise Refused(errno.EINVAL)
+        raise KernelRefusal(errno.EINVAL)
     return int(matched[1]) == 1
 
 
@@ -70,7 +70,7 @@ def flag(text: str) -> bool:
     """kstrtoint(text, base 10) of a switch that must be 0 or 1: no junk, one line end."""
     digits = text.removesuffix("\n").removeprefix("+").removeprefix("-")
     if not (digits.isascii() and digits.isdigit()) or int(digits) > 1 or text.startswith("-1"):
-        raise Refused(errno.EINVAL)
+        raise KernelRefusal(errno.EINVAL)
     return int(digits) == 1
 
 
@@ -78,7 +78,7 @@ def scanned_word(text: str, longest: int = 15) -> str:
     """sscanf("%15s"): the first word, cut at 15 characters or another length."""
     words = text.split(maxsplit=1)
     if not words:
-        raise Refused(errno.EINVAL)
+        raise KernelRefusal(errno.EINVAL)
     return words[0][:longest]
 
 
@@ -89,7 +89,7 @@ def boolean(text: str) -> bool:
         return True
     if first in {"n", "f", "0"} or pair == "of":
         return False
-    raise Refused(errno.EINVAL)
+    raise KernelRefusal(errno.EINVAL)
 
 
 def cpu_list(cpus: list[int] | tuple[int, ...]) -> str:

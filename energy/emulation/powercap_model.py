@@ -5,7 +5,7 @@ Zone ids are hexadecimal and count up in each control type; the folders stand fl
 """
 
 from energy.emulation.description import ZonePlan
-from energy.emulation.files import OWNER_ONLY, Files
+from energy.emulation.files import OWNER_ONLY, EmulatedFiles
 from energy.tree import POWERCAP
 
 RAPL = "intel-rapl"
@@ -29,7 +29,7 @@ class Powercap:
     """All counters of a host, by the names a meter gives them and by their sysfs ids."""
 
     def __init__(
-        self, files: Files, zones: tuple[ZonePlan, ...], range_uj: int, start_uj: int
+        self, files: EmulatedFiles, zones: tuple[ZonePlan, ...], range_uj: int, start_uj: int
     ) -> None:
         self._counters: dict[str, Counter] = {}
         self.names: tuple[str, ...] = tuple(
@@ -70,7 +70,7 @@ class Powercap:
         return counter
 
 
-def _add_zone(files: Files, folder: str, name: str, counter: Counter) -> None:
+def _add_zone(files: EmulatedFiles, folder: str, name: str, counter: Counter) -> None:
     files.add_text(f"{folder}/name", name)
     files.add_text(f"{folder}/enabled", "1")
     files.add_text(f"{folder}/max_energy_range_uj", str(counter.range_uj))

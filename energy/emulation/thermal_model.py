@@ -9,8 +9,8 @@ from collections.abc import Collection
 
 from energy.emulation.cpufreq_model import PolicyModel
 from energy.emulation.description import Cooling
-from energy.emulation.files import Files
-from energy.emulation.kernel_text import Refused, unsigned_long
+from energy.emulation.files import EmulatedFiles
+from energy.emulation.kernel_text import KernelRefusal, unsigned_long
 from energy.tree import THERMAL
 
 MAX_STATE = 3
@@ -18,7 +18,7 @@ STEP_PERCENT = 20
 
 
 def add_cooling_devices(
-    files: Files, policies: Collection[PolicyModel], cooling: Cooling | None
+    files: EmulatedFiles, policies: Collection[PolicyModel], cooling: Cooling | None
 ) -> None:
     if cooling is None:
         return
@@ -34,7 +34,7 @@ def add_cooling_devices(
         _add_state(files, f"{folder}/cur_state", policy)
 
 
-def _add_state(files: Files, path: str, policy: PolicyModel) -> None:
+def _add_state(files: EmulatedFiles, path: str, policy: PolicyModel) -> None:
     max_khz = policy.plan.max_khz
 
     def read() -> str:
@@ -48,7 +48,7 @@ def _add_state(files: Files, path: str, policy: PolicyModel) -> None:
     def write(text: str) -> None:
         state = unsigned_long(text)
         if state > MAX_STATE:
-            raise Refused(errno.EINVAL)
+            raise KernelRefusal(errno.EINVAL)
         cap_khz = max_khz * (100 - STEP_PERCENT * state) // 100
         policy.request_max("thermal", cap_khz if state else None)
 

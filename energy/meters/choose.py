@@ -16,12 +16,10 @@ FULL_POWER_W = 100.0
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """The meter, and what speaks against those that would have been better."""
-
+class ChosenMeter:
     meter: Meter | None
-    """None: none was wanted."""
-    reasons: tuple[str, ...]
+    reason: str | None = None
+    """Why there is none, or none better."""
 
 
 def choose_meter(
@@ -29,30 +27,21 @@ def choose_meter(
     tree: Tree,
     full_power_w: float = FULL_POWER_W,
     source: PowerSource = "measured",
-) -> Meter | None:
-    """The meter of that name; raises `MeterUnavailable` with every reason. None for "none"."""
-    return weigh_meters(name, tree, full_power_w, source).meter
+) -> ChosenMeter:
+    """The meter of that name; raises `MeterUnavailable` with every reason.
 
-
-def weigh_meters(
-    name: MeterChoice,
-    tree: Tree,
-    full_power_w: float = FULL_POWER_W,
-    source: PowerSource = "measured",
-) -> Choice:
-    """`source` is what counters of this tree are: "emulated" for an emulated host.
-
-    A meter that is named is taken even if its counters cannot be read now, as their readings say
-    why; "auto" goes on to the next.
+    `source` is what counters of this tree are: "emulated" for an emulated host. A meter that is
+    named is taken even if its counters cannot be read now, as their readings say why; "auto" goes
+    on to the next.
     """
     if name == "none":
-        return Choice(None, ())
+        return ChosenMeter(None, "switched off, energy.meter = none")
     if name == "powercap":
-        return Choice(PowercapMeter(tree, source), ())
+        return ChosenMeter(PowercapMeter(tree, source))
     if name == "pyrapl":
-        return Choice(PyraplMeter(tree, source), ())
+        return ChosenMeter(PyraplMeter(tree, source))
     if name == "modelled":
-        return Choice(_modelled(tree, full_power_w), ())
+        return ChosenMeter(_modelled(tree, full_power_w))
     reasons: list[str] = []
     for make in (PowercapMeter, PyraplMeter):
         try:
@@ -62,10 +51,10 @@ def weigh_meters(
             continue
         against = meter.reasons_against()
         if not against:
-            return Choice(meter, tuple(reasons))
+            return ChosenMeter(meter, "; ".join(reasons) or None)
         reasons += [f"{make.name}: {reason}" for reason in against]
     try:
-        return Choice(_modelled(tree, full_power_w), tuple(reasons))
+        return ChosenMeter(_modelled(tree, full_power_w), "; ".join(reasons))
     except MeterUnavailable as error:
         reasons.append(f"modelled: {error}")
     raise MeterUnavailable("; ".join(reasons))

@@ -19,7 +19,7 @@ class Zone:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class EnergyReading:
     """All counters of a host at one moment."""
 
     at_s: float
@@ -39,6 +39,6 @@ class Meter(Protocol):
     name: MeterName
     source: PowerSource
 
-    def poll(self, now_s: float) -> Reading:
+    def poll(self, now_s: float) -> EnergyReading:
         """Read the counters and add what they gained; called about once a second."""
         ...

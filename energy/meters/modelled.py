@@ -10,7 +10,7 @@ from collections.abc import Callable
 import psutil
 
 from energy.errors import MeterUnavailable
-from energy.meters.contract import MeterName, PowerSource, Reading, Zone
+from energy.meters.contract import EnergyReading, MeterName, PowerSource, Zone
 from energy.power import PowerModel, prior_power
 from energy.tree import CPUFREQ, Tree
 
@@ -35,7 +35,7 @@ class ModelledMeter:
         self._rejected = 0
         self._last_s: float | None = None
 
-    def poll(self, now_s: float) -> Reading:
+    def poll(self, now_s: float) -> EnergyReading:
         reason = None
         # The same moment again: sampling would throw away the utilisation since the last one.
         if now_s != self._last_s:
@@ -45,7 +45,7 @@ class ModelledMeter:
                 reason = f"utilisation or frequency cannot be read: {error}"
         energy_uj = self._energy_uj if reason is None else None
         zone = Zone("host", energy_uj, reason)
-        return Reading(now_s, (zone,), energy_uj, self.source, self._rejected)
+        return EnergyReading(now_s, (zone,), energy_uj, self.source, self._rejected)
 
     def _add(self, now_s: float) -> None:
         # Utilisation is the mean of the time that ends now, so a rectangle is exact in it; the

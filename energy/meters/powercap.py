@@ -1,7 +1,7 @@
 """The meter of the kernel's own counters: /sys/class/powercap, real or emulated."""
 
 from energy.errors import MeterUnavailable
-from energy.meters.contract import MeterName, PowerSource, Reading
+from energy.meters.contract import EnergyReading, MeterName, PowerSource
 from energy.meters.counter import HIGHEST_POWER_W
 from energy.meters.totals import ZoneTotals
 from energy.meters.zones import RaplZone, rapl_zones, read_count
@@ -30,7 +30,7 @@ class PowercapMeter:
         self._tree = tree
         self._totals = ZoneTotals(zones, self._read_uj, source, highest_power_w)
 
-    def poll(self, now_s: float) -> Reading:
+    def poll(self, now_s: float) -> EnergyReading:
         return self._totals.poll(now_s)
 
     def reasons_against(self) -> tuple[str, ...]:

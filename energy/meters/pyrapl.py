@@ -19,7 +19,7 @@ from types import ModuleType
 from typing import Any
 
 from energy.errors import MeterUnavailable
-from energy.meters.contract import MeterName, PowerSource, Reading
+from energy.meters.contract import EnergyReading, MeterName, PowerSource
 from energy.meters.counter import HIGHEST_POWER_W
 from energy.meters.totals import ZoneTotals
 from energy.meters.zones import RaplZone, UnreadableCount, fault_words, rapl_zones
@@ -49,7 +49,7 @@ class PyraplMeter:
         self._root = str(tree.root).rstrip("/")
         self._totals = ZoneTotals(zones, self._read_uj, source, highest_power_w)
 
-    def poll(self, now_s: float) -> Reading:
+    def poll(self, now_s: float) -> EnergyReading:
         return self._totals.poll(now_s)
 
     def reasons_against(self) -> tuple[str, ...]:
@@ -100,10 +100,10 @@ class _WithoutOutputs(MetaPathFinder):
 class _Collect(logging.Handler):
     def __init__(self) -> None:
         super().__init__()
-        self.said: list[str] = []
+        self.messages: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        self.said.append(record.getMessage())
+        self.messages.append(record.getMessage())
 
 
 @cache
@@ -125,6 +125,6 @@ def _load_pyrapl() -> ModuleType:
     finally:
         root.removeHandler(collect)
         sys.meta_path.remove(finder)
-    for words in [*collect.said, *(str(warning.message) for warning in caught)]:
+    for words in [*collect.messages, *(str(warning.message) for warning in caught)]:
         _log.info("pyRAPL, while it was imported: %s", " ".join(words.split()))
     return module

@@ -6,7 +6,7 @@ rejected jumps, zones that cannot be read and the sum are here.
 
 from collections.abc import Callable, Sequence
 
-from energy.meters.contract import PowerSource, Reading, Zone
+from energy.meters.contract import EnergyReading, PowerSource, Zone
 from energy.meters.counter import HIGHEST_POWER_W, WrappingCounter
 from energy.meters.zones import RaplZone, UnreadableCount
 
@@ -26,9 +26,9 @@ class ZoneTotals:
         self._read_uj = read_uj
         self._source = source
 
-    def poll(self, now_s: float) -> Reading:
+    def poll(self, now_s: float) -> EnergyReading:
         zones = tuple(self._zone(zone, counter, now_s) for zone, counter in self._counters)
-        return Reading(
+        return EnergyReading(
             at_s=now_s,
             zones=zones,
             total_uj=self._total_uj(zones),

@@ -2,10 +2,10 @@
 
     out[x] = min over q in [x - back, x + ahead] of values[q] + weight * (x - q)^2
 
-is the lower envelope of equal parabolas (Felzenszwalb and Huttenlocher, "Distance Transforms of
-Sampled Functions", Theory of Computing 8, 2012). Rate limits bound the window; it is then cut into
-blocks of its own length, so that every window is the end of one block and the beginning of the
-next (van Herk's and Gil and Werman's running minimum), and the envelope only ever grows.
+is the lower envelope of equal parabolas (Felzenszwalb and Huttenlocher 2012). Rate limits bound the
+window; it is then cut into blocks of its own length, so that every window is the end of one block
+and the beginning of the next (the running minimum of van Herk 1992 and Gil and Werman 1993), and
+the envelope only ever grows.
 """
 
 from typing import NamedTuple

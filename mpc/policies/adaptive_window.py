@@ -1,8 +1,8 @@
 """ADWIN: a window over a series that forgets its past as soon as its mean has changed.
 
-Source: Bifet and Gavalda, "Learning from time-changing data with adaptive windowing" (2007), cited
-by Azimi Gehraz 2018, section 6.1, as the detector of online parameter optimisation. A cut between
-old and new samples is made where their means differ by more than chance explains.
+Source: Bifet and Gavalda 2007, cited by Azimi Gehraz 2018, section 6.1, as the detector of online
+parameter optimisation. A cut between old and new samples is made where their means differ by more
+than chance explains.
 
 Deviations: the plain version, which checks every cut point of the stored samples; memory is
 bounded by forgetting the oldest, not by merging samples into buckets.

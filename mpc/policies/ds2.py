@@ -1,14 +1,14 @@
 """`ds2`: as many executors as the true processing rate of one asks for, as Flink's autoscaler does.
 
-Source: Kalavri et al., "Three steps is all you need" (DS2, OSDI 2018), as built into the autoscaler
-of the Flink Kubernetes operator; option names and defaults are those of its `job.autoscaler.*`
-(`utilization.target` 0.7 with `target.utilization.boundary` 0.3, `metrics.window` 15 min,
-`stabilization.interval` 5 min, `scale-down.interval` 1 h, `catch-up.duration` 30 min,
-`restart.time` 5 min, `scale-down.max-factor` 0.6, `backlog-processing.lag-threshold` 5 min). The
-capacity to have is arrivals / target utilisation + lag / catch-up + arrivals * restart / catch-up.
-Within the band nothing changes; after a change metrics are left alone for the stabilisation
-interval, and then a whole window is collected. A scale-in waits for its interval and goes to the
-largest parallelism that was wanted in it.
+Source: Kalavri et al. 2018 (DS2), as built into the autoscaler of the Flink Kubernetes operator;
+option names and defaults are those of its `job.autoscaler.*` (`utilization.target` 0.7 with
+`target.utilization.boundary` 0.3, `metrics.window` 15 min, `stabilization.interval` 5 min,
+`scale-down.interval` 1 h, `catch-up.duration` 30 min, `restart.time` 5 min, `scale-down.max-factor`
+0.6, `backlog-processing.lag-threshold` 5 min). The capacity to have is arrivals / target
+utilisation + lag / catch-up + arrivals * restart / catch-up. Within the band nothing changes; after
+a change metrics are left alone for the stabilisation interval, and then a whole window is
+collected. A scale-in waits for its interval and goes to the largest parallelism that was wanted in
+it.
 
 Deviations: one vertex. Useful time, which Flink takes from its busy-time metric, is the CPU time of
 the rows, so that the overhead of micro-batches, a batch's planning and commit, is no capacity;

@@ -196,7 +196,8 @@ class ForesightPolicy:
 
         An executor that comes back costs a batch over the target, and when that will be is beyond
         the horizon. So it is given up once keeping it has cost as much: whatever the load does
-        then, no more than twice the least possible was paid (the ski rental problem).
+        then, no more than twice the least possible was paid (the ski rental problem,
+        Karlin et al. 1988).
         """
         current, first = problem.current, plan.trajectory[0]
         if first.executors > current.executors:

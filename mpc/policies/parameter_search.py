@@ -1,10 +1,9 @@
 """`parameter-search`: utilisation thresholds that are searched anew whenever the load changes.
 
-Source: Heinze et al., "Online parameter optimization for elastic data stream processing" (2015),
-as Azimi Gehraz 2018 describes it (section 6.1; thresholds as its Algorithm 2, range and step of the
-breaches as its Table 5.10). An adaptive window watches the load; when it changes, the recent
-history is replayed under other thresholds, each is priced by a latency-aware cost, and recursive
-random search finds the cheapest.
+Source: Heinze et al. 2015, as Azimi Gehraz 2018 describes it (section 6.1; thresholds as its
+Algorithm 2, range and step of the breaches as its Table 5.10). An adaptive window watches the load;
+when it changes, the recent history is replayed under other thresholds, each is priced by a
+latency-aware cost, and recursive random search finds the cheapest.
 
 Deviations: the seed gives no bounds for the thresholds, no cost and no grace period; here the upper
 threshold lies in 0.5 to 0.95, the lower in 0.1 to 0.9 of it, the cost is executor-seconds plus, for

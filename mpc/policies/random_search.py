@@ -1,10 +1,10 @@
 """Recursive random search: explore the whole space, then exploit ever smaller neighbourhoods.
 
-Source: Ye and Kalyanaraman, "A recursive random search algorithm for large-scale network parameter
-configuration" (2003), as Azimi Gehraz 2018, section 6.1, describes it: an exploration phase over
-the complete space and an exploitation phase in the parts found by it. The parameters are those of
-that algorithm: exploration finds a point of the best tenth with probability 0.99, a neighbourhood
-moves to a better point and halves after as many failures as make it likely to be exhausted.
+Source: Ye and Kalyanaraman 2003, as Azimi Gehraz 2018, section 6.1, describes it: an exploration
+phase over the complete space and an exploitation phase in the parts found by it. The parameters are
+those of that algorithm: exploration finds a point of the best tenth with probability 0.99, a
+neighbourhood moves to a better point and halves after as many failures as make it likely to be
+exhausted.
 
 Deviation: a budget of evaluations ends it, as a control step must end.
 """

@@ -30,13 +30,15 @@ class SteadyRouting:
         self._executors = 0
 
     def table(self, measurement: Measurement, executors: int) -> IntArray | None:
-        if measurement.key_frequencies is None or measurement.key_cost_cycles is None:
-            return self._owners if executors == self._executors else None
-        weights = measurement.key_frequencies * measurement.key_cost_cycles
+        """The table in force, or a new one; in a step without a tuple, by the weights so far."""
+        if measurement.key_frequencies is not None and measurement.key_cost_cycles is not None:
+            weights = measurement.key_frequencies * measurement.key_cost_cycles
+            if self._weights is None:
+                self._weights = weights
+            else:
+                self._weights += self._smoothing * (weights - self._weights)
         if self._weights is None:
-            self._weights = weights
-        else:
-            self._weights += self._smoothing * (weights - self._weights)
+            return None
         if (
             self._owners is None
             or executors != self._executors

@@ -1,9 +1,8 @@
 """`spl`: expand while congested and while it helps, contract while it does not hurt.
 
-Source: Gedik, Schneider, Hirzel and Wu, "Elastic scaling for data stream processing" (TPDS 2014),
-as De Matteis and Mencagli 2016, section 5.5, describes it: a congestion index, a memory of what
-each level brought, and forgetting when the load changes. Parameters of De Matteis and Mencagli
-2016: congestion 0.1, sensitivity 0.9.
+Source: Gedik et al. 2014, as De Matteis and Mencagli 2016, section 5.5, describes it: a congestion
+index, a memory of what each level brought, and forgetting when the load changes. Parameters of De
+Matteis and Mencagli 2016: congestion 0.1, sensitivity 0.9.
 
 Deviations: the original is given in prose there, not in full; this keeps one remembered throughput
 and one remembered congestion per level and forgets them on the side where a load change made them

@@ -13,10 +13,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from energy.power import PowerModel
+from mpc.events import Events
 from mpc.simulation.executor_pool import ExecutorPool, positive_noise
 from mpc.simulation.operator import PlantStep
 from mpc.simulation.row_queue import RowQueue, TakenRows
-from mpc.values import Applied, BatchSample, Configuration, Decision, FloatArray, Measurement
+from mpc.values import (
+    Applied,
+    BatchSample,
+    Configuration,
+    FloatArray,
+    IntArray,
+    Measurement,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,15 +197,20 @@ class MicroBatchPlant:
         )
         return True
 
-    def measure(self) -> Measurement:
+    def measure(self, _ran: Applied) -> tuple[Measurement, Events]:
         if self._measurement is None:
             raise RuntimeError("measure() before the first step has run; call wait_for_step()")
-        return self._measurement
+        return self._measurement, ()
 
-    def apply(self, decision: Decision) -> Applied:
-        self._requested = decision.target
-        self._pool.retarget(decision.target.executors, self._now_s)
-        return Applied(requested=self._requested, observed=self.observed)
+    def steer(
+        self, target: Configuration, _key_owners: IntArray | None = None
+    ) -> tuple[Applied, Events]:
+        self._requested = target
+        self._pool.retarget(target.executors, self._now_s)
+        return self.watch()
+
+    def watch(self) -> tuple[Applied, Events]:
+        return Applied(requested=self._requested, observed=self.observed), ()
 
     def _run_until(self, end_s: float) -> None:
         """From event to event; between two of them executors and frequency are constant."""
@@ -308,6 +321,7 @@ class MicroBatchPlant:
                 for batch in batches
             ),
             trigger_interval_s=self._traits.trigger_interval_s,
+            startup_s=self._traits.startup_s,
             power_w=self._energy_j / self._step_s,
             power_source="modelled",
         )

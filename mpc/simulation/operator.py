@@ -13,9 +13,17 @@ import numpy as np
 from energy.power import PowerModel
 from forecasting.variability import dispersion_index
 from mpc.balance import balanced
+from mpc.events import Events
 from mpc.simulation import operator_kernel as kernel
 from mpc.simulation.trace import TriggerTrace
-from mpc.values import Applied, Configuration, ConfigurationSpace, Decision, FloatArray, Measurement
+from mpc.values import (
+    Applied,
+    Configuration,
+    ConfigurationSpace,
+    FloatArray,
+    IntArray,
+    Measurement,
+)
 
 QUEUE_CAPACITY = 512
 """Queued triggers at which a replica counts as holding the splitter back (SPL's congestion)."""
@@ -118,21 +126,26 @@ class OperatorPlant:
         )
         return True
 
-    def measure(self) -> Measurement:
+    def measure(self, _ran: Applied) -> tuple[Measurement, Events]:
         if self._measurement is None:
             raise RuntimeError("measure() before the first step has run; call wait_for_step()")
-        return self._measurement
+        return self._measurement, ()
 
-    def apply(self, decision: Decision) -> Applied:
+    def watch(self) -> tuple[Applied, Events]:
+        return Applied(requested=self._current, observed=self._current), ()
+
+    def steer(
+        self, target: Configuration, key_owners: IntArray | None = None
+    ) -> tuple[Applied, Events]:
         now_s = self._step * self._step_s
-        old, new = self._current, decision.target
+        old, new = self._current, target
         if new.frequency_khz != old.frequency_khz:
             kernel.change_frequency(
                 self._state, now_s, old.frequency_khz * 1e3, new.frequency_khz * 1e3
             )
-        owners = decision.key_owners
+        owners = key_owners
         if owners is None and new.executors != old.executors:
-            raise ValueError("a new number of executors needs a distribution table (key_owners)")
+            owners = balanced(self._key_weights(), new.executors)
         self._moved_keys = 0
         if owners is not None:
             if owners.min() < 0 or owners.max() >= new.executors:
@@ -141,7 +154,14 @@ class OperatorPlant:
                 self._state, self._step, owners, now_s, new.frequency_khz * 1e3, QUEUE_CAPACITY
             )
         self._current = new
-        return Applied(requested=new, observed=new)
+        return self.watch()
+
+    def _key_weights(self) -> FloatArray:
+        """Of the last step, as far as it was measured."""
+        measured = self._measurement
+        if measured is None or measured.key_frequencies is None or measured.key_cost_cycles is None:
+            return np.full(self._trace.keys, 1.0 / self._trace.keys)
+        return measured.key_frequencies * measured.key_cost_cycles
 
     def _measured(self, begin_s: float, end_s: float) -> Measurement:
         sums = self._state.step_sums

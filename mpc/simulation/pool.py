@@ -22,9 +22,10 @@ PARENT_CHECK_S = 1.0
 class WorkerPool:
     """Worker processes that live until the pool is left."""
 
-    def __init__(self, processes: int) -> None:
+    def __init__(self, processes: int | None) -> None:
+        """None: one process per core."""
         self._pool: ProcessPoolExecutor | None = None
-        if processes > 1:
+        if processes is None or processes > 1:
             # spawn: a fork would inherit the threads of numerical libraries in an unknown state.
             self._pool = ProcessPoolExecutor(
                 processes, mp_context=get_context("spawn"), initializer=_begin_worker
@@ -57,12 +58,14 @@ class WorkerPool:
 def run_all(
     function: Callable[[Job], Result],
     jobs: Sequence[Job],
-    processes: int,
+    processes: int | None,
     on_done: Callable[[], None] | None = None,
 ) -> list[Result]:
-    """All results in the order of `jobs`; `on_done` is called as each job finishes."""
+    """All results in the order of `jobs`, by one process per core where their number is None;
+    `on_done` is called as each job finishes."""
     results: dict[int, Result] = {}
-    with WorkerPool(min(processes, len(jobs))) as pool:
+    most = processes or os.cpu_count() or 1
+    with WorkerPool(min(most, len(jobs))) as pool:
         for index, result in pool.run(function, jobs):
             results[index] = result
             if on_done is not None:

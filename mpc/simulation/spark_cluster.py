@@ -22,14 +22,13 @@ FULL_POWER_W = 200.0
 """Two sockets of ten cores with an executor each; only a scale."""
 IDLE_SHARE = 0.3
 """With it the cluster draws 47 % of its full power when all executors are idle at the highest
-frequency: about half, which is what servers drew (Barroso and Hoelzle, "The case for
-energy-proportional computing", 2007)."""
+frequency: about half, which is what servers drew (Barroso and Hoelzle 2007)."""
 PEAK_LOAD = 0.9
 """Share of all executors at the highest frequency that the busiest time of a load takes."""
 
 
 @dataclass(frozen=True, slots=True)
-class SparkCluster:
+class SimulatedCluster:
     """Small and picklable: every process builds its own plant."""
 
     row_cycles: float

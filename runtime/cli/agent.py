@@ -50,10 +50,10 @@ def run(
 ) -> None:
     """Serve this host until SIGTERM, then restore it."""
     from runtime.agent.service.daemon import run_agent
-    from runtime.agent.service.load import load_agent_config
+    from runtime.agent.service.settings import load_agent_config
 
     path = _config_path(config_file)
-    with _told():
+    with _one_line_errors():
         code = run_agent(load_agent_config(path, overrides or ()), root, path)
     raise typer.Exit(code)
 
@@ -64,13 +64,13 @@ def restore(
 ) -> None:
     """Put back what an agent that is gone had changed; harmless when there is nothing."""
     from runtime.agent.core.offline import restore_offline
-    from runtime.agent.service.load import load_agent_config
+    from runtime.agent.service.settings import load_agent_config
     from runtime.agent.wire.trust import check_unwritable
 
     path = _config_path(config_file)
     if path is not None:
         check_unwritable(path)
-    with _told():
+    with _one_line_errors():
         outcome = restore_offline(load_agent_config(path, overrides or ()), root)
     typer.echo(outcome.words)
     raise typer.Exit(1 if outcome.failed else 0)
@@ -97,7 +97,7 @@ def status(
 
     if url is not None and socket is not None:
         raise typer.BadParameter("cannot stand beside --url.", param_hint="'--socket'")
-    with _told(), _client(socket, url, (authority, certificate, key)) as client:
+    with _one_line_errors(), _client(socket, url, (authority, certificate, key)) as client:
         answer = client.status()
     if json:
         typer.echo(msgspec.json.format(msgspec.json.encode(answer)).decode())
@@ -108,7 +108,7 @@ def status(
 @agent_app.command()
 def release(socket: Socket = None) -> None:
     """End the lease, whoever holds it, and restore the host; for administrators."""
-    with _told(), _client(socket, None, (None, None, None)) as client:
+    with _one_line_errors(), _client(socket, None, (None, None, None)) as client:
         released = client.release_as_administrator()
     typer.echo(_listed("restored", released.restored))
     if released.left_alone:
@@ -116,7 +116,7 @@ def release(socket: Socket = None) -> None:
 
 
 def _config_path(given: Path | None) -> Path | None:
-    from runtime.agent.service.load import DEFAULT_PATH
+    from runtime.agent.service.settings import DEFAULT_PATH
 
     return given if given is not None or not DEFAULT_PATH.exists() else DEFAULT_PATH
 
@@ -143,7 +143,7 @@ def _client(
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _one_line_errors() -> Iterator[None]:
     """What an agent or a host refuses is one line and exit code 1, like every other failure."""
     from energy.errors import HostError
     from runtime.agent.core.state import StateError

@@ -77,7 +77,7 @@ def check(
     overrides: Overrides = None,
 ) -> None:
     """Validate the configuration of an agent, and who can change its files."""
-    from runtime.agent.service.load import load_agent_config
+    from runtime.agent.service.settings import load_agent_config
     from runtime.agent.wire.tls import TlsFiles, server_context
     from runtime.agent.wire.trust import check_unwritable
 

@@ -1,4 +1,4 @@
-"""JSON documents of commands whose result is more than rows."""
+"""The JSON documents that commands write."""
 
 import math
 import sys

@@ -66,13 +66,13 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:
         if os.environ.get(TRACEBACK_VARIABLE):
             raise
-        return _tell(error)
+        return _report_error(error)
     if code == INTERRUPTED:
         return _fail("foresight: interrupted", INTERRUPTED)
     return code if isinstance(code, int) else 0
 
 
-def _tell(error: Exception) -> int:
+def _report_error(error: Exception) -> int:
     if isinstance(error, ConfigError):
         return _fail(str(error), 2)
     if isinstance(error, typer.TyperException):

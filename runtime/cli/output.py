@@ -4,15 +4,11 @@ Results go to standard output, everything else to standard error. With `--json -
 carries the JSON document alone, so tables move to standard error as well.
 """
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
-import numpy as np
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -26,6 +22,7 @@ from rich.progress import (
 )
 from rich.table import Table
 
+from runtime.cli.documents import write_document
 from runtime.cli.parameters import STANDARD_OUTPUT
 from runtime.report.text import number
 
@@ -90,13 +87,7 @@ def write_json(results: Results, json_file: str) -> None:
         "backend": results.backend,
         "rows": list(results.rows),
     }
-    encoded = msgspec.json.encode(document, enc_hook=_plain)
-    text = msgspec.json.format(encoded, indent=2).decode() + "\n"
-    if json_file == STANDARD_OUTPUT:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-    else:
-        Path(json_file).write_text(text, encoding="utf-8")
+    write_document(document, json_file)
 
 
 @contextmanager
@@ -131,10 +122,3 @@ def _display(*columns: ProgressColumn) -> Progress:
     return Progress(
         *columns, text, console=console, transient=True, disable=not console.is_terminal
     )
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, np.generic):
-        plain: object = value.item()
-        return plain
-    raise TypeError(f"no JSON form for {type(value).__name__}")

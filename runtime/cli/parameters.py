@@ -46,3 +46,20 @@ Overrides = Annotated[
         help="Change one option of the configuration (repeatable).",
     ),
 ]
+
+Processes = Annotated[
+    int | None, typer.Option(min=1, help="Number of worker processes.", show_default="one per core")
+]
+
+RateColumn = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Column of the rate file that holds the rates: its name, or its position from 0.",
+    ),
+]
+
+ReportFile = Annotated[
+    str | None,
+    typer.Option(metavar="FILE", callback=writable, help="Write an HTML report to this file."),
+]

@@ -77,11 +77,14 @@ def _parameter(parameter: object) -> Parameter:
     name = " / ".join(spellings)
     if not parameter.is_flag:
         name = f"{name} {parameter.metavar or 'VALUE'}"
-    default = "required" if parameter.required else _default(parameter.default)
+    default = "required" if parameter.required else _default(parameter)
     return Parameter(name, spellings, default, text)
 
 
-def _default(value: object) -> str:
+def _default(parameter: TyperOption) -> str:
+    if isinstance(parameter.show_default, str):
+        return parameter.show_default
+    value = parameter.default
     if value is None or value is False or value == "" or callable(value):
         return ""
     return f"`{value:g}`" if isinstance(value, float) else f"`{value}`"

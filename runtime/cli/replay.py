@@ -173,8 +173,8 @@ def _compare(run: "RecordedRun", recorded: "Start", other: "Start", json_file: s
                     "step": step.record.measurement.step,
                     "at_s": step.record.at_s,
                     "recorded_target": step.record.target,
-                    "other_target": step.target,
-                    "other_reason": step.decision.reason,
+                    "other_target": step.decided.target,
+                    "other_reason": step.decided.decision.reason,
                     "recorded_latency_s": step.record.measurement.latency_s,
                     "other_latency_s_estimated": step.latency_s,
                     "other_power_estimated": step.power_w,
@@ -241,13 +241,15 @@ def _print_stretches(console: "Console", steps: "list[OtherStep]") -> None:
     from runtime.report.text import moment
     from runtime.report.words import place
 
-    differing = sum(step.target != step.record.target for step in steps)
+    differing = sum(step.decided.target != step.record.target for step in steps)
     console.print(f"{differing:,} of {len(steps):,} steps decided otherwise", markup=False)
     grid = Table(box=None)
     for title in ("from step", "steps", "at", "recorded", "other", "why (first step)"):
         grid.add_column(title, justify="right" if title in ("from step", "steps") else "left")
     shown = 0
-    for (was, other), same in groupby(steps, key=lambda step: (step.record.target, step.target)):
+    for (was, other), same in groupby(
+        steps, key=lambda step: (step.record.target, step.decided.target)
+    ):
         stretch = list(same)
         if was == other:
             continue
@@ -260,7 +262,7 @@ def _print_stretches(console: "Console", steps: "list[OtherStep]") -> None:
                 moment(first.record.at_s),
                 place(was),
                 place(other),
-                first.decision.reason,
+                first.decided.decision.reason,
             )
     if shown:
         console.print(grid)

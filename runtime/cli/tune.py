@@ -1,6 +1,5 @@
 """`foresight tune`: weights, horizon, step and limits for one's own trace, found in simulation."""
 
-import os
 import re
 import sys
 from dataclasses import replace
@@ -9,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from runtime.cli.parameters import JsonFile, Overrides, writable
+from runtime.cli.parameters import JsonFile, Overrides, Processes, RateColumn, writable
 
 if TYPE_CHECKING:
     from runtime.config import Config
     from runtime.tuning.jobs import Task
-    from runtime.tuning.outcome import Outcome
+    from runtime.tuning.outcome import TuningOutcome
     from runtime.tuning.runners import LocalRunner
     from runtime.tuning.spark_runner import SparkRunner
 
@@ -56,37 +55,51 @@ def tune(
     journal: Annotated[
         Path | None,
         typer.Option(
-            "--from", metavar="JOURNAL", exists=True, help="The folder of a journal instead."
+            "--from",
+            metavar="JOURNAL",
+            exists=True,
+            help="Folder of a journal whose measured arrivals are used in place of --rates.",
         ),
     ] = None,
     target_latency: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="Such as 5s or 800ms; else slo.latency_ms."),
+        typer.Option(
+            metavar="TIME",
+            help="Target of the latency, such as 5s or 800ms.",
+            show_default="slo.latency_ms",
+        ),
     ] = None,
     max_violations: Annotated[
         str | None,
         typer.Option(
             metavar="SHARE",
-            help="Violations to accept for less energy, such as 1%; without it no more than now.",
+            help="Share of violations to accept for less energy, such as 1%.",
+            show_default="as many as now",
         ),
     ] = None,
     power_cap_w: Annotated[
         float | None,
-        typer.Option("--power-cap", min=0.001, help="Watts not to exceed; needs full_power_w."),
+        typer.Option(
+            "--power-cap", min=0.001, help="Largest power in watts; needs power.full_power_w."
+        ),
     ] = None,
     output: Annotated[
         str | None,
-        typer.Option("-o", "--output", metavar="FILE", callback=writable, help="TOML to write."),
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            callback=writable,
+            help="Write the recommended configuration to this TOML file.",
+        ),
     ] = None,
     check: Annotated[
         bool,
         typer.Option(
-            "--check", help="Tune on the first half alone and compare on the second, unseen one."
+            "--check", help="Tune on the first half of the trace and compare on the second."
         ),
     ] = False,
-    rate_column: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Column with the rates: name or position.")
-    ] = None,
+    rate_column: RateColumn = None,
     bin_s: Annotated[
         float, typer.Option("--bin", min=0.001, help="Seconds from one rate to the next.")
     ] = 1.0,
@@ -95,15 +108,21 @@ def tune(
         typer.Option(
             min=0.01,
             max=2.0,
-            help="Share of the cluster that the busiest minute takes: 0.9 without it, or what the "
-            "journal tells.",
+            help="Share of the cluster that the busiest minute takes.",
+            show_default="0.9, or as journaled",
         ),
     ] = None,
     candidates: Annotated[
-        int, typer.Option(min=4, max=10_000, help="Configurations tried at first.")
+        int,
+        typer.Option(
+            min=4, max=10_000, help="Number of configurations in the first round of the search."
+        ),
     ] = 24,
     block_s: Annotated[
-        float, typer.Option("--block", min=60, help="Seconds of the stretches simulated.")
+        float,
+        typer.Option(
+            "--block", min=60, help="Seconds of each stretch of the trace that is simulated."
+        ),
     ] = 900.0,
     state_file: Annotated[
         str | None,
@@ -111,20 +130,24 @@ def tune(
             "--state",
             metavar="FILE",
             callback=writable,
-            help="Keeps what is done, so that the same command goes on after an interruption.",
+            help="File of finished simulations, from which an interrupted tuning is resumed.",
         ),
     ] = None,
     master: Annotated[
         str | None,
-        typer.Option(metavar="URL", help="Spark cluster to simulate on; else local processes."),
+        typer.Option(
+            metavar="URL",
+            help="Spark cluster that runs the simulations.",
+            show_default="local processes",
+        ),
     ] = None,
-    processes: Annotated[
-        int | None, typer.Option(min=1, help="Local processes; one a core without it.")
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of search and simulation.")] = 1,
+    processes: Processes = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the search and the simulations.")] = 1,
     config_file: Annotated[
         Path | None,
-        typer.Option("--config", metavar="FILE", help="The present configuration; else defaults."),
+        typer.Option(
+            "--config", metavar="FILE", help="Present configuration.", show_default="the defaults"
+        ),
     ] = None,
     overrides: Overrides = None,
     json_file: JsonFile = None,
@@ -135,7 +158,7 @@ def tune(
     only if it is at least as good as the present one in every part of the trace.
     """
     from runtime.cli.output import Results, progress_bar, results_console, write_json
-    from runtime.cli.tune_report import told, tune_rows, tune_table, tuned_file, verdict
+    from runtime.cli.tune_report import recommendation, tune_rows, tune_table, tuned_file, verdict
     from runtime.config import load_config
     from runtime.tuning.choice import Aim
     from runtime.tuning.search import SearchPlan
@@ -156,7 +179,7 @@ def tune(
     if check:
         count += 2 * len(check_pieces(task.trace.duration_s, end_s))
     state = TuningState(Path(state_file) if state_file else None, task.fingerprint)
-    unseen: list[Outcome] = []
+    unseen: list[TuningOutcome] = []
     with _runner(master, processes) as runner, progress_bar("tune", count) as finish:
         simulations = Simulations(task, runner, state, finish)
         tuning = tuned(simulations, end_s, plan, aim)
@@ -167,7 +190,7 @@ def tune(
     rows = tune_rows(tuning, unseen)
     console = results_console(json_file)
     console.print(tune_table(rows, f"{task.trace.source} (simulation)"))
-    for line in told(tuning):
+    for line in recommendation(tuning):
         console.print(line)
     if unseen:
         console.print(verdict(*unseen))
@@ -194,7 +217,7 @@ def _task(
     from runtime.tuning.jobs import Task
     from runtime.tuning.trace import journaled_trace, read_trace
 
-    live_power(config)  # a limit in watts without full_power_w is told at once
+    live_power(config)  # a limit in watts without full_power_w is refused at once
     if rates is not None and journal is None:
         trace = read_trace(rates, rate_column, bin_s)
         return Task(trace, config, sized_for(trace, config, peak_load or PEAK_LOAD), seed)
@@ -213,7 +236,7 @@ def _runner(master: str | None, processes: int | None) -> "LocalRunner | SparkRu
     from runtime.tuning.runners import LocalRunner
 
     if master is None:
-        return LocalRunner(processes or os.cpu_count() or 1)
+        return LocalRunner(processes)
     from runtime.tuning.spark_runner import SparkRunner
 
     return SparkRunner(master)

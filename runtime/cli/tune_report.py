@@ -7,7 +7,7 @@ from rich.table import Table
 
 from runtime.tuning.jobs import Task
 from runtime.tuning.knobs import Knobs
-from runtime.tuning.outcome import STRAINED, Outcome
+from runtime.tuning.outcome import STRAINED, TuningOutcome
 from runtime.tuning.search import Candidate
 from runtime.tuning.tune import Tuning, tuned_toml
 
@@ -33,7 +33,7 @@ class TuneRow:
     reconfigurations_per_h: float
 
 
-def tune_rows(tuning: Tuning, unseen: Sequence[Outcome]) -> list[TuneRow]:
+def tune_rows(tuning: Tuning, unseen: Sequence[TuningOutcome]) -> list[TuneRow]:
     """The present configuration, the recommended one and the rest of the front; then the check."""
     recommended = tuning.choice.recommended
     named: dict[Knobs, tuple[str, Candidate]] = {tuning.present.knobs: ("present", tuning.present)}
@@ -51,7 +51,7 @@ def tune_rows(tuning: Tuning, unseen: Sequence[Outcome]) -> list[TuneRow]:
     return rows
 
 
-def _row(part: str, role: str, knobs: Knobs, outcome: Outcome) -> TuneRow:
+def _row(part: str, role: str, knobs: Knobs, outcome: TuningOutcome) -> TuneRow:
     return TuneRow(
         part=part,
         role=role,
@@ -92,7 +92,7 @@ def tune_table(rows: Sequence[TuneRow], title: str) -> Table:
     return table
 
 
-def told(tuning: Tuning) -> Iterator[str]:
+def recommendation(tuning: Tuning) -> Iterator[str]:
     """The recommendation in words."""
     held = tuning.choice.held_back
     yield f"held-back folds: {_against(held.chosen, held.present)}"
@@ -103,7 +103,7 @@ def told(tuning: Tuning) -> Iterator[str]:
         yield f"recommended: {recommended.knobs.words}"
 
 
-def verdict(present: Outcome, recommended: Outcome) -> str:
+def verdict(present: TuningOutcome, recommended: TuningOutcome) -> str:
     """On the unseen half."""
     better = (
         recommended.violations <= present.violations
@@ -114,7 +114,7 @@ def verdict(present: Outcome, recommended: Outcome) -> str:
     return f"unseen half: {_against(recommended, present)}: {words}"
 
 
-def _against(chosen: Outcome, present: Outcome) -> str:
+def _against(chosen: TuningOutcome, present: TuningOutcome) -> str:
     energy = chosen.mean_power_w / present.mean_power_w - 1.0
     return (
         f"violations {chosen.violations} of {chosen.windows} windows (present "

@@ -190,7 +190,7 @@ class Power(Struct, frozen=True, forbid_unknown_fields=True):
         return self.full_power_w is not None or self.coefficients is not None
 
 
-class Journal(Struct, frozen=True, forbid_unknown_fields=True):
+class JournalOptions(Struct, frozen=True, forbid_unknown_fields=True):
     """The record of every step, from which a restarted application continues."""
 
     folder: Annotated[

@@ -12,7 +12,7 @@ from typing import Annotated, Literal, NamedTuple
 
 from msgspec import Meta, Struct
 
-from runtime.config.live import Agents, Journal, Power, Spark
+from runtime.config.live import Agents, JournalOptions, Power, Spark
 from runtime.config.policies import POLICY_NAMES, POLICY_PATTERN, Policies
 from runtime.config.schedule import Schedule
 from runtime.config.web import Web
@@ -356,7 +356,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     agents: Agents = Agents()
     schedule: Schedule = Schedule()
     power: Power = Power()
-    journal: Journal = Journal()
+    journal: JournalOptions = JournalOptions()
     web: Web = Web()
     policies: Policies = Policies()
 

@@ -89,7 +89,7 @@ class Holds:
             wall_s,
         )
 
-    def held(self) -> Event | None:
+    def blocking(self) -> Event | None:
         """Why nothing may be changed now; None if it may."""
         pause = paused(self._folder)
         if pause is not None:

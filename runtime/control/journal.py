@@ -17,8 +17,10 @@ from typing import Any, Literal, Self
 import msgspec
 import numpy as np
 
+from mpc.bounds import Bounds
 from mpc.events import Event
 from mpc.values import Applied, Configuration, Decision, Measurement
+from runtime.control.cluster import StartUpSamples
 
 NAME = "journal.jsonl"
 OLDER_NAME = "journal.1.jsonl"
@@ -36,14 +38,6 @@ class JournalInUse(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class StartUpSamples:
-    """The latest start-up times of executors, from which a restarted driver goes on learning."""
-
-    registered_s: tuple[float, ...] = ()
-    warmed_s: tuple[float, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Resumption:
     """How the controller came to its first step after a restart."""
 
@@ -53,26 +47,25 @@ class Resumption:
     """The step after which its policy had been saved; None: all the records were replayed."""
     missed: int
     """Steps that nobody measured."""
-    dead_time_s: float
-    """What its policy planned with after all that."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StepRecord:
-    """One step: what was known, wanted, allowed, asked for and running."""
+    """One step: what was known, allowed, decided, requested and running."""
 
     at_s: float
     """Wall clock, seconds since 1970."""
     mode: Literal["control", "advise"]
     measurement: Measurement
+    bounds: Bounds
+    """What could be chosen."""
     decision: Decision
-    """The policy's own, before the guards."""
+    """The policy's own."""
     target: Configuration
-    """What the guards left of it."""
+    """What could be applied of it."""
     applied: Applied
     dead_time_s: float
     """What the policy planned with."""
-    useful_executors: int | None = None
     took_s: float | None = None
     """Time from the start of the step until everything was applied."""
     events: tuple[Event, ...] = ()
@@ -83,7 +76,7 @@ class StepRecord:
     """In the first record after a restart."""
 
 
-class Journal:
+class StepJournal:
     """Appends to the journal of one folder; raises `JournalInUse` where somebody else does."""
 
     def __init__(self, folder: Path, max_bytes: int) -> None:
@@ -152,7 +145,7 @@ def recent(folder: Path, count: int) -> tuple[StepRecord, ...]:
 
 
 def read(folder: Path) -> Iterator[StepRecord]:
-    """Every record, oldest first. Torn and foreign lines are passed over."""
+    """Every record, oldest first. Torn and foreign lines are skipped."""
     for line in _lines(folder):
         record = _decoded(line)
         if record is not None:

@@ -1,83 +1,90 @@
 """The control loop of a live application: one daemon thread that never disturbs it.
 
-It runs `mpc.loop.control` on the live ports and writes the journal. When it stops, executors stay
-as they are and the hosts are released.
+It measures, lets the controller decide, and steers; whatever raises becomes an event, and its part
+of the step keeps what was there. Nothing ends it but `stop` and the end of the application; then
+executors stay as they are and the hosts are released.
 """
 
 import logging
 import threading
-import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Self
 
-from mpc.events import Event, EventKind, changes
-from mpc.loop import ControlStep, control
-from mpc.values import ConfigurationSpace
-from runtime.control.actuator import ClusterActuator
-from runtime.control.journal import Journal, Resumption, StartUpSamples, StepRecord
-from runtime.control.safe import EventLog, GuardedPolicy, SafeActuator, SafeSensor, StepClock
+from energy.power import PowerModel
+from mpc.controller import Controller, Decided, failure
+from mpc.events import Event, EventKind, Events, changes
+from mpc.values import Measurement
+from runtime.control.clock import StepClock
+from runtime.control.cluster import ClusterDetails, LiveCluster
+from runtime.control.journal import Resumption, StepRecord
+from runtime.control.recorder import Recorder
 
 JOIN_S = 10.0
 """A step that hangs in the JVM must not keep the application from ending."""
 
 _log = logging.getLogger("foresight")
-_WORRYING = {
-    EventKind.STEP_FAILED,
-    EventKind.JOURNAL_UNAVAILABLE,
-    EventKind.SNAPSHOT_REFUSED,
-    EventKind.SNAPSHOT_UNAVAILABLE,
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LoopParts:
-    """What a loop runs on; `runtime.spark.attach` puts it together."""
+class Beginning:
+    """Where the steps of a loop begin: at zero, or after those of an earlier run."""
 
-    mode: Literal["control", "advise"]
-    sensor: SafeSensor
-    policy: GuardedPolicy
-    space: ConfigurationSpace
-    actuator: ClusterActuator
-    clock: StepClock
-    stop: threading.Event
-    events: EventLog
-    journal: Journal
-    dead_time_s: Callable[[], float]
-    """What the policy plans with."""
-    start_up: Callable[[], StartUpSamples]
-    queries: Callable[[], tuple[dict[str, object], ...]]
-    held: Callable[[], Event | None] = lambda: None
-    """Why nothing may be changed now; None if it may."""
-    save: Callable[[StepRecord], None] | None = None
-    """Saves the policy as it is after a step; None where it is not to be saved."""
-    save_steps: int = 1
+    events: Events
+    first_step: int = 0
+    first_time_s: float = 0.0
     resumption: Resumption | None = None
-    """How it went on after a restart; journaled with the first step."""
-    on_step: Callable[[StepRecord], None] | None = None
-    on_release: Callable[[], None] | None = None
-    """Called once, when the loop has ended."""
-    wall_s: Callable[[], float] = time.time
 
 
-class Controller:
-    """A running control loop. Use as a context manager, or call `stop`."""
+class ControlLoop:
+    """Use as a context manager, or call `stop`."""
 
-    def __init__(self, parts: LoopParts) -> None:
-        self._parts = parts
+    def __init__(
+        self,
+        controller: Controller,
+        cluster: LiveCluster,
+        recorder: Recorder,
+        beginning: Beginning,
+        *,
+        mode: Literal["control", "advise"],
+        step_s: float,
+        power: PowerModel | None,
+        blocked_by: Callable[[], Event | None],
+        stop: threading.Event,
+        monotonic_s: Callable[[], float],
+        wall_s: Callable[[], float],
+        on_release: Callable[[], None],
+    ) -> None:
+        """`power` is None where watts are not known. `blocked_by` says why nothing may be changed
+        now. `on_release` is called once, when the loop has ended."""
+        self._controller = controller
+        self._cluster = cluster
+        self._recorder = recorder
+        self._mode = mode
+        self._power = power
+        self._blocked_by = blocked_by
+        self._stop = stop
+        self._monotonic_s = monotonic_s
+        self._wall_s = wall_s
+        self._on_release = on_release
+        self._clock = StepClock(step_s, stop, monotonic_s)
+        self._next_step = beginning.first_step
+        self._zero_s = monotonic_s() - beginning.first_time_s
+        self._resumption = beginning.resumption
+        self._events = list(beginning.events)
+        """Of the step under way."""
+        self._ran, seen = cluster.watch()
+        self._events += seen
         self._thread = threading.Thread(target=self._run, name="foresight-control", daemon=True)
         self._release_lock = threading.Lock()
         self._released = False
-        self._last: StepRecord | None = None
-        self._last_worry: Event | None = None
-        self._unsaved_steps = 0
         self.page_url: str | None = None
         """Where people see it, if it has a page."""
 
     @property
     def last(self) -> StepRecord | None:
         """The last finished step."""
-        return self._last
+        return self._recorder.last
 
     @property
     def running(self) -> bool:
@@ -89,10 +96,14 @@ class Controller:
 
     def stop(self) -> None:
         """Idempotent. Executors stay as they are, the agents are released."""
-        self._parts.stop.set()
-        if self._thread.is_alive() and threading.current_thread() is not self._thread:
-            self._thread.join(JOIN_S)
+        self._stop.set()
+        self.join(JOIN_S)
         self._release()
+
+    def join(self, timeout_s: float) -> None:
+        """Wait until the loop has ended by itself."""
+        if self._thread.is_alive() and threading.current_thread() is not self._thread:
+            self._thread.join(timeout_s)
 
     def __enter__(self) -> Self:
         return self
@@ -101,78 +112,90 @@ class Controller:
         self.stop()
 
     def _run(self) -> None:
-        parts = self._parts
-        actuator = SafeActuator(parts.actuator, parts.events, parts.held)
-        try:
-            for step in control(parts.policy, parts.space, parts.sensor, actuator, parts.clock):
-                try:
-                    self._record(step)
-                except Exception as error:
-                    parts.events.failed("record", error)
-        except Exception:
-            # Every port is safe, so this is a mistake of the loop itself.
-            _log.exception("the control loop ended; executors stay as they are")
-        finally:
-            self._save()
-            self._release()
-
-    def _record(self, step: ControlStep) -> None:
-        parts = self._parts
-        measurement, target = step.measurement, step.decision.target
-        if parts.mode == "advise":
-            for event in changes(measurement.requested, target):
-                parts.events.add(EventKind.ADVISED, event.detail)
-        else:
-            parts.events.extend(changes(measurement.requested, step.applied.requested))
-        record = StepRecord(
-            at_s=parts.wall_s(),
-            mode=parts.mode,
-            measurement=measurement,
-            decision=parts.policy.decided or step.decision,
-            target=target,
-            applied=step.applied,
-            dead_time_s=parts.dead_time_s(),
-            useful_executors=parts.policy.useful_executors,
-            took_s=parts.clock.since_due_s(),
-            events=parts.events.drain(),
-            queries=parts.queries(),
-            start_up=parts.start_up(),
-            resumption=parts.resumption if self._last is None else None,
-        )
-        self._last = record
-        try:
-            parts.journal.append(record)
-        except OSError as error:
-            # Told with the next line that can be written.
-            parts.events.add(EventKind.JOURNAL_UNAVAILABLE, str(error))
-        self._unsaved_steps += 1
-        if self._unsaved_steps >= parts.save_steps:
-            self._save()
-        self._tell(record)
-        if parts.on_step is not None:
-            parts.on_step(record)
-
-    def _save(self) -> None:
-        parts = self._parts
-        if parts.save is None or self._last is None or not self._unsaved_steps:
-            return
-        self._unsaved_steps = 0
-        with self._release_lock:
-            if self._released:
-                return  # the folder may be another controller's by now
+        while self._clock.wait_for_step():
             try:
-                parts.save(self._last)
-            except Exception as error:
-                # Told with the next line.
-                parts.events.add(EventKind.SNAPSHOT_UNAVAILABLE, f"{type(error).__name__}: {error}")
+                if not self._cluster.is_alive():
+                    break
+                self._step()
+            except BaseException as error:  # a SystemExit of a policy ends its step, not the loop
+                _log.exception("a control step failed; executors stay as they are")
+                self._events.append(failure("step", error))
+        self._recorder.save(self._controller.state)
+        self._release()
 
-    def _tell(self, record: StepRecord) -> None:
-        for event in record.events:
-            if event.kind not in _WORRYING:
-                _log.info("%s: %s", event.kind, event.detail)
-            elif event != self._last_worry:  # once, not at every step
-                self._last_worry = event
-                _log.warning("%s: %s", event.kind, event.detail)
+    def _step(self) -> None:
+        if self._clock.missed_steps:
+            self._note(Event(EventKind.STEPS_MISSED, f"{self._clock.missed_steps} steps"))
+        measurement = self._measure()
+        decided = self._controller.step(measurement)
+        self._note(*decided.events)
+        self._apply(measurement, decided)
+        details = self._details()
+        events, self._events = tuple(self._events), []
+        resumption, self._resumption = self._resumption, None
+        self._events += self._recorder.record(
+            StepRecord(
+                at_s=self._wall_s(),
+                mode=self._mode,
+                measurement=measurement,
+                decision=decided.decision,
+                bounds=decided.bounds,
+                target=decided.target,
+                applied=self._ran,
+                dead_time_s=decided.dead_time_s,
+                took_s=self._clock.since_due_s(),
+                events=events,
+                queries=details.queries,
+                start_up=details.start_up,
+                resumption=resumption,
+            ),
+            self._controller.state,
+        )
+
+    def _measure(self) -> Measurement:
+        """Numbers the steps, across restarts too, and models the power where none was read."""
+        step, time_s = self._next_step, self._monotonic_s() - self._zero_s
+        self._next_step += 1
+        try:
+            measured, seen = self._cluster.measure(self._ran)
+            measured = replace(measured, step=step, time_s=time_s)
+            self._note(*seen)
+        except Exception as error:
+            self._note(failure("sensor", error))
+            measured = Measurement(step, time_s, self._ran.requested, self._ran.observed)
+        if measured.power_w is None and self._power is not None:
+            observed = measured.observed
+            power_w = float(self._power.power_w(observed.executors, observed.frequency_khz))
+            measured = replace(measured, power_w=power_w, power_source="modelled")
+        return measured
+
+    def _apply(self, measurement: Measurement, decided: Decided) -> None:
+        before = measurement.requested
+        try:
+            blocked = self._blocked_by()
+            if blocked is not None:
+                self._note(blocked)
+            free = blocked is None and self._mode == "control"
+            self._ran, seen = self._cluster.steer(decided.target) if free else self._cluster.watch()
+            self._note(*seen)
+        except Exception as error:
+            self._note(failure("actuator", error))
+        if self._mode == "advise":
+            self._note(
+                *(Event(EventKind.ADVISED, each.detail) for each in changes(before, decided.target))
+            )
+        else:
+            self._note(*changes(before, self._ran.requested))
+
+    def _details(self) -> ClusterDetails:
+        try:
+            return self._cluster.details()
+        except Exception as error:
+            self._note(failure("details", error))
+            return ClusterDetails()
+
+    def _note(self, *events: Event) -> None:
+        self._events += events
 
     def _release(self) -> None:
         with self._release_lock:
@@ -180,9 +203,8 @@ class Controller:
                 return
             self._released = True
             try:
-                self._parts.actuator.close()
+                self._cluster.close()
             except Exception:
                 _log.exception("agents were not released; their leases end by themselves")
-            self._parts.journal.close()
-            if self._parts.on_release is not None:
-                self._parts.on_release()
+            self._recorder.close()
+            self._on_release()

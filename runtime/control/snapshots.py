@@ -1,4 +1,4 @@
-"""What the policy has learned, in one file beside the journal.
+"""What the controller has learned, in one file beside the journal.
 
 Replaying a journal brings back its last few hundred steps; a snapshot brings back everything, at
 once. It counts only for the same version, the same configuration and a step that the journal has:
@@ -15,10 +15,9 @@ from pathlib import Path
 
 import msgspec
 
-from mpc.bounds import Bounds
-from mpc.ports import Policy
+from mpc.controller import ControllerState
 from mpc.snapshot import SnapshotRefused, load, save
-from mpc.values import ConfigurationSpace, Decision
+from mpc.values import ConfigurationSpace
 from runtime.config import Config
 from runtime.control.journal import StepRecord
 from runtime.files import replace_file
@@ -29,47 +28,42 @@ LARGEST_BYTES = 256_000_000
 
 
 class _Header(msgspec.Struct, frozen=True):
-    """The first line of the file; the policy follows."""
+    """The first line of the file; the state of the controller follows."""
 
     version: str
     configuration: str
     step: int
     at_s: float
     """Wall clock of the step's record: another journal may have a step of the same number."""
-    dead_time_s: float
     digest: str
-    """Of the policy. A machine that lost power may keep the name of a file and half of it."""
+    """Of the state. A machine that lost power may keep the name of a file and half of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A policy as it was after the step of one record."""
+    """A controller as it was after the step of one record."""
 
     step: int
-    dead_time_s: float
-    """What it plans with."""
-    policy: Policy
+    state: ControllerState
 
 
 class SnapshotFile:
     """Writes and reads the snapshot of one journal folder."""
 
-    def __init__(self, folder: Path, configuration: str, space: ConfigurationSpace) -> None:
+    def __init__(self, folder: Path, configuration: str) -> None:
         """`configuration`: its fingerprint."""
         self.path = folder / NAME
         self._configuration = configuration
         self._version = version("foresight-autoscaler")
-        self._bounds = Bounds(space)
 
-    def write(self, record: StepRecord, policy: Policy) -> None:
-        """The policy after the step of the record. Raises `SnapshotRefused` or `OSError`."""
-        payload = save(policy)
+    def write(self, record: StepRecord, state: ControllerState) -> None:
+        """The state after the step of the record. Raises `SnapshotRefused` or `OSError`."""
+        payload = save(state)
         header = _Header(
             version=self._version,
             configuration=self._configuration,
             step=record.measurement.step,
             at_s=record.at_s,
-            dead_time_s=record.dead_time_s,
             digest=hashlib.sha256(payload).hexdigest(),
         )
         # Not waited for on the disk: a file that did not get there whole is refused by its digest.
@@ -99,8 +93,8 @@ class SnapshotFile:
             for record in records
         ):
             raise SnapshotRefused(f"of step {header.step}, which the journal does not have")
-        _try(load(payload), records[-1], self._bounds)
-        return Snapshot(header.step, header.dead_time_s, load(payload))
+        _try(read_state(payload), records[-1])
+        return Snapshot(header.step, read_state(payload))
 
 
 def fingerprint(config: Config, space: ConfigurationSpace) -> str:
@@ -119,14 +113,20 @@ def fingerprint(config: Config, space: ConfigurationSpace) -> str:
     return hashlib.sha256(msgspec.json.encode(parts, order="sorted")).hexdigest()
 
 
-def _try(policy: Policy, record: StepRecord, bounds: Bounds) -> None:
-    """Whether the policy decides; it is not used afterwards."""
+def read_state(payload: bytes) -> ControllerState:
+    """Raises `SnapshotRefused`."""
+    state = load(payload)
+    if not isinstance(state, ControllerState):
+        raise SnapshotRefused(f"of {type(state).__name__}, not of a controller")
+    return state
+
+
+def _try(state: ControllerState, record: StepRecord) -> None:
+    """Whether its policy decides; it is not used afterwards."""
     try:
-        decision = policy.decide(record.measurement, bounds)
+        state.policy.decide(record.measurement, record.bounds)
     except Exception as error:
         raise SnapshotRefused(f"its policy fails: {type(error).__name__}: {error}") from error
-    if not isinstance(decision, Decision):
-        raise SnapshotRefused("its policy decides nothing")
 
 
 def _read(path: Path) -> bytes | None:

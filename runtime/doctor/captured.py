@@ -3,8 +3,6 @@
 import errno
 import os
 
-from energy.emulation.capture import parse_capture
-
 
 class CapturedTree:
     """Lines of `ro|/path|value`, as a tree that nobody can write."""
@@ -36,3 +34,16 @@ class CapturedTree:
         if parent not in self._folders and parent:
             self._enter(parent)
         self._folders.setdefault(parent, set()).add(name)
+
+
+def parse_capture(text: str) -> dict[str, str]:
+    """Values by path, without line ends; blanks at their ends are part of them."""
+    values: dict[str, str] = {}
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        access, path, value = (*line.split("|", 2), "", "")[:3]
+        if access not in {"ro", "rw"} or not path.startswith("/sys/"):
+            raise ValueError(f"line {number}: must be ro|/sys/...|value or rw|..., got {line!r}")
+        values[path] = value
+    return values

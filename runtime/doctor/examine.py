@@ -12,7 +12,7 @@ from runtime.doctor.captured import CapturedTree
 from runtime.doctor.counters import CounterState, counter_states, energy_findings
 from runtime.doctor.findings import Finding
 from runtime.doctor.frequency import (
-    Policies,
+    PolicyStates,
     frequency_findings,
     permission_finding,
     read_policies,
@@ -34,7 +34,7 @@ class Diagnosis:
     place: str
     """The root folder, or the file of the capture."""
     findings: tuple[Finding, ...]
-    policies: Policies
+    policies: PolicyStates
     counters: tuple[CounterState, ...]
 
     @property

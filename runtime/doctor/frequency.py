@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from energy.cpufreq.discover import Broken, survey
 from energy.cpufreq.limits import read_limits
-from energy.cpufreq.policy import CpuPolicy, Limits
+from energy.cpufreq.policy import CpuPolicy, FrequencyLimits
 from energy.cpufreq.throttling import Throttling
 from energy.errors import HostError
 from energy.tree import CPUFREQ, Tree
@@ -29,20 +29,20 @@ class PolicyState:
     """A policy and its limits now."""
 
     policy: CpuPolicy
-    limits: Limits | None
+    limits: FrequencyLimits | None
     """None while it is inactive."""
     throttled: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Policies:
+class PolicyStates:
     """Every policy of a host: those that can be used and those that cannot."""
 
     states: tuple[PolicyState, ...]
     broken: tuple[Broken, ...]
 
 
-def read_policies(tree: Tree) -> Policies:
+def read_policies(tree: Tree) -> PolicyStates:
     found = survey(tree)
     throttling = Throttling(tree)
     states: list[PolicyState] = []
@@ -58,10 +58,10 @@ def read_policies(tree: Tree) -> Policies:
         else:
             throttled = throttling.holds(policy, limits.max_khz)
             states.append(PolicyState(policy, limits, throttled))
-    return Policies(tuple(states), tuple(broken))
+    return PolicyStates(tuple(states), tuple(broken))
 
 
-def frequency_findings(policies: Policies, virtual: bool) -> Iterator[Finding]:
+def frequency_findings(policies: PolicyStates, virtual: bool) -> Iterator[Finding]:
     for broken in policies.broken:
         yield Finding(
             "frequency",
@@ -85,7 +85,7 @@ def frequency_findings(policies: Policies, virtual: bool) -> Iterator[Finding]:
 
 
 def permission_finding(
-    policies: Policies, is_root: bool, is_writable: Callable[[str], bool]
+    policies: PolicyStates, is_root: bool, is_writable: Callable[[str], bool]
 ) -> Finding | None:
     """Whether caps can be written; `is_writable` asks the file system about a path of the tree."""
     paths = [f"{CPUFREQ}/{state.policy.name}/scaling_max_freq" for state in policies.states]
@@ -225,7 +225,7 @@ def _limits(states: Sequence[PolicyState]) -> Iterator[Finding]:
 
 
 def _at_highest(states: Sequence[PolicyState]) -> Iterator[Finding]:
-    free: dict[Limits, list[CpuPolicy]] = {}
+    free: dict[FrequencyLimits, list[CpuPolicy]] = {}
     for state in states:
         if state.limits is not None and state.limits.max_khz >= state.policy.highest_khz:
             free.setdefault(state.limits, []).append(state.policy)

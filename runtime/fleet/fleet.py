@@ -1,7 +1,7 @@
 """All agents of a cluster at once: one thread each, so that a slow one delays nobody.
 
-`request`, `state` and `events` never wait: the control loop says what it wants and reads what is
-known. The threads lease the hosts, keep them at what is wanted and read energy and CPU time.
+`request`, `state` and `events` never wait: the control loop sets targets and reads what is known.
+The threads lease the hosts, keep them at their targets and read energy and CPU time.
 """
 
 import threading
@@ -10,10 +10,11 @@ from collections import deque
 from collections.abc import Callable, Collection, Mapping
 from typing import Self
 
+from mpc.events import Event, Events
 from runtime.fleet.port import AgentPort
 from runtime.fleet.session import Session
-from runtime.fleet.state import FleetEvent, FleetState
-from runtime.fleet.wanted import Wanted
+from runtime.fleet.state import FleetState
+from runtime.fleet.targets import HostTarget
 
 Connect = Callable[[], AgentPort]
 """Makes a client of one agent, for one thread; called again for every new attempt."""
@@ -40,7 +41,7 @@ class Fleet:
         if not period_s > 0:
             raise ValueError(f"period_s must be positive, got {period_s}")
         self._clock = clock
-        self._events: deque[FleetEvent] = deque(maxlen=_MOST_EVENTS)
+        self._events: deque[Event] = deque(maxlen=_MOST_EVENTS)
         self._busy_hosts: frozenset[str] = frozenset()
         self._runners = {
             host: _Runner(
@@ -65,7 +66,7 @@ class Fleet:
         return tuple(
             host
             for host, runner in self._runners.items()
-            if not runner.gave_back(max(0.0, deadline_s - time.monotonic()))
+            if not runner.is_released(max(0.0, deadline_s - time.monotonic()))
         )
 
     def __enter__(self) -> Self:
@@ -80,7 +81,7 @@ class Fleet:
         at their floor. A change goes out at once."""
         self._busy_hosts = frozenset(busy_hosts)
         for host, runner in self._runners.items():
-            runner.want(Wanted(frequency_khz, host in self._busy_hosts))
+            runner.set_target(HostTarget(frequency_khz, host in self._busy_hosts))
 
     def state(self) -> FleetState:
         """What is known now."""
@@ -88,7 +89,7 @@ class Fleet:
         hosts = tuple(runner.session.state(now_s) for runner in self._runners.values())
         return FleetState(hosts, self._busy_hosts)
 
-    def events(self) -> tuple[FleetEvent, ...]:
+    def events(self) -> Events:
         """What happened since the last call, oldest first."""
         found = []
         while self._events:
@@ -99,44 +100,42 @@ class Fleet:
 class _Runner:
     """The thread of one session."""
 
-    def __init__(
-        self, host: str, session: Session, period_s: float, events: deque[FleetEvent]
-    ) -> None:
+    def __init__(self, host: str, session: Session, period_s: float, events: deque[Event]) -> None:
         self.session = session
         self._period_s = period_s
         self._events = events
-        self._wanted = Wanted()
+        self._target = HostTarget()
         self._awake = threading.Event()
         self._ending = False
-        self._given_back = False
+        self._is_released = False
         # A daemon: an agent that hangs does not keep the application from ending.
         self._thread = threading.Thread(target=self._run, name=f"fleet-{host}", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
 
-    def want(self, wanted: Wanted) -> None:
-        if wanted != self._wanted:
-            self._wanted = wanted
+    def set_target(self, target: HostTarget) -> None:
+        if target != self._target:
+            self._target = target
             self._awake.set()
 
     def end(self) -> None:
         self._ending = True
         self._awake.set()
 
-    def gave_back(self, timeout_s: float) -> bool:
+    def is_released(self, timeout_s: float) -> bool:
         if self._thread.ident is None:
             return True
         self._thread.join(timeout_s)
-        return self._given_back
+        return self._is_released
 
     def _run(self) -> None:
         while True:
             begin_s = time.monotonic()
-            # Before anything is read: what is wanted from now on wakes this thread again.
+            # Before anything is read: a target set from now on wakes this thread again.
             self._awake.clear()
             if self._ending:
                 break
-            self._events.extend(self.session.step(self._wanted))
+            self._events.extend(self.session.step(self._target))
             self._awake.wait(max(0.0, begin_s + self._period_s - time.monotonic()))
-        self._given_back = self.session.close()
+        self._is_released = self.session.close()

@@ -1,8 +1,8 @@
 """One agent as the controller sees it: connect, lease, renew, set the frequency, read, release.
 
 `step` does the work of one period and never raises: an agent that does not answer is unreachable
-and tried again ever more rarely, one that refuses is asked again later, and both are told once as
-events. The host needs nothing from us to be safe: its lease ends by itself. For one thread, but for
+and tried again ever more rarely, one that refuses is asked again later, and both make one
+event each. The host is safe without this side: its lease ends by itself. For one thread, but for
 `state`, which any thread may call at any moment.
 """
 
@@ -10,12 +10,13 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
 
+from mpc.events import Event, EventKind, Events
 from runtime.agent.wire.refusals import Code, Refused
 from runtime.fleet.backoff import Backoff
 from runtime.fleet.port import AgentPort
 from runtime.fleet.readings import CpuCounters, PowerGauge
-from runtime.fleet.state import EventKind, FleetEvent, HostState
-from runtime.fleet.wanted import FrequencyRange, Wanted
+from runtime.fleet.state import HostState
+from runtime.fleet.targets import FrequencyRange, HostTarget
 
 SHORTEST_LEASE_PERIOD_S = 2.0
 """A controller on a loaded machine may be late: a lease lives for three of these at least."""
@@ -60,15 +61,15 @@ class Session:
         self._client: AgentPort | None = None
         self._range: FrequencyRange | None = None
         self._policies: frozenset[str] = frozenset()
-        self._held = False
-        self._may_be_held = take_over
-        """By us: also a lease that was granted without an answer, or before a connection broke."""
+        self._has_lease = False
+        self._may_have_lease = take_over
+        """Also a lease that was granted without an answer, or before a connection broke."""
         self._confirmed_khz: int | None = None
         self._refused: tuple[Code, int | None] | None = None
         self._drifted: frozenset[str] = frozenset()
         self._lost = False
         self._steps_since_look = 0
-        self._events: list[FleetEvent] = []
+        self._events: list[Event] = []
         self._read_at_s: float | None = None
         self._state = HostState(host, reachable=False, problem="not reached yet")
 
@@ -85,13 +86,13 @@ class Session:
             _without_readings(state), age_s=age_s, problem=f"no answer for {age_s:.0f} s"
         )
 
-    def step(self, wanted: Wanted) -> tuple[FleetEvent, ...]:
+    def step(self, target: HostTarget) -> Events:
         """The work of one period; what happened meanwhile."""
         if not self._connecting.is_due(self._clock()):
             return ()
         self._events = []
         try:
-            self._talk(wanted)
+            self._talk(target)
         except Exception as error:
             # Whatever comes from an agent, or from the files and names it takes to reach it.
             self._lose(str(error) or type(error).__name__)
@@ -99,35 +100,35 @@ class Session:
 
     def close(self) -> bool:
         """Give the host back; False if that cannot be known and its lease has to end by itself."""
-        client, held = self._client, self._held
-        self._client, self._held = None, False
+        client, has_lease = self._client, self._has_lease
+        self._client, self._has_lease = None, False
         if client is not None:
-            if held:
+            if has_lease:
                 with suppress(Exception):
                     client.release()
-                    self._may_be_held = False
+                    self._may_have_lease = False
             with suppress(Exception):
                 client.close()
         self._state = replace(
             _without_readings(self._state), reachable=False, problem="the session is over"
         )
-        return not self._may_be_held
+        return not self._may_have_lease
 
-    def _talk(self, wanted: Wanted) -> None:
+    def _talk(self, target: HostTarget) -> None:
         client = self._client
         if client is None:
             client = self._client = self._connect()
             self._greet(client)
         state = replace(self._state, reachable=True, problem=None)
         if self._control:
-            state = self._steer(client, wanted, self._keep_lease(client, state))
+            state = self._steer(client, target, self._keep_lease(client, state))
         state = self._look(client, self._read(client, state))
         self._connecting.succeed()
         if self._lost:
             self._lost = False
-            self._tell(EventKind.AGENT_RECOVERED, "answers again")
+            self._report(EventKind.AGENT_RECOVERED, "answers again")
         # In this order: a reader may come between the two, and an age too high is harmless.
-        self._state = replace(state, controlled=self._held)
+        self._state = replace(state, controlled=self._has_lease)
         self._read_at_s = self._clock()
 
     def _greet(self, client: AgentPort) -> None:
@@ -141,7 +142,7 @@ class Session:
 
     def _keep_lease(self, client: AgentPort, state: HostState) -> HostState:
         """Renew the lease, or get one."""
-        if self._held:
+        if self._has_lease:
             try:
                 client.renew()
             except Refused as refused:
@@ -150,46 +151,46 @@ class Session:
                 state = self._lose_lease(state, refused.code)
                 # The agent may have been restarted, with another configuration.
                 self._greet(client)
-        if self._held or not self._leasing.is_due(self._clock()):
-            problem = None if self._held else self._state.problem
+        if self._has_lease or not self._leasing.is_due(self._clock()):
+            problem = None if self._has_lease else self._state.problem
             return replace(state, problem=problem)
-        may_be_held, self._may_be_held = self._may_be_held, True
+        may_have_lease, self._may_have_lease = self._may_have_lease, True
         try:
             client.lease(self._period_ms, self._take_over)
         except Refused as refused:
-            self._may_be_held = may_be_held
+            self._may_have_lease = may_have_lease
             self._leasing.fail(self._clock())
             # Whoever has it now came after us: fighting over a host helps nobody.
             self._take_over = self._take_over and refused.code not in _SOMEBODY_ELSES
             return self._refuse(state, refused, None)
-        self._held = self._take_over = True
+        self._has_lease = self._take_over = True
         self._refused = None
         self._leasing.succeed()
         self._setting.succeed()
         return replace(state, effective_khz=None)
 
     def _lose_lease(self, state: HostState, code: Code) -> HostState:
-        self._held = self._may_be_held = False
+        self._has_lease = self._may_have_lease = False
         self._take_over = self._take_over and code not in _SOMEBODY_ELSES
         self._confirmed_khz = None
         self._drifted = frozenset()
         # The host has its own frequency back, whatever that is.
         return replace(state, effective_khz=None)
 
-    def _steer(self, client: AgentPort, wanted: Wanted, state: HostState) -> HostState:
-        """Ask for the wanted frequency unless the agent has confirmed it."""
-        target_khz = None if self._range is None else self._range.target_khz(wanted)
+    def _steer(self, client: AgentPort, target: HostTarget, state: HostState) -> HostState:
+        """Ask for the target frequency unless the agent has confirmed it."""
+        target_khz = None if self._range is None else self._range.target_khz(target)
         if target_khz is None:
             return state
         if target_khz != state.requested_khz:
             self._setting.succeed()
         state = replace(state, requested_khz=target_khz)
-        if not self._held or target_khz == self._confirmed_khz:
+        if not self._has_lease or target_khz == self._confirmed_khz:
             return state
         if not self._setting.is_due(self._clock()):
             return replace(state, problem=self._state.problem)
         try:
-            done = client.set_frequency(target_khz)
+            answer = client.set_frequency(target_khz)
         except Refused as refused:
             self._setting.fail(self._clock())
             if refused.code in _LEASE_OVER:
@@ -201,10 +202,10 @@ class Session:
             return self._refuse(state, refused, target_khz)
         self._confirmed_khz, self._refused = target_khz, None
         self._setting.succeed()
-        self._drift(done.left_alone)
-        if done.left_alone:
+        self._drift(answer.left_alone)
+        if answer.left_alone:
             self._steps_since_look = _LOOK_EVERY
-        effective_khz = _mean_khz(outcome.effective_khz for outcome in done.outcomes)
+        effective_khz = _mean_khz(outcome.effective_khz for outcome in answer.outcomes)
         return replace(state, effective_khz=effective_khz)
 
     def _read(self, client: AgentPort, state: HostState) -> HostState:
@@ -239,7 +240,7 @@ class Session:
             return replace(state, problem=state.problem or str(refused))
         self._steps_since_look = 0
         policies = [policy for policy in status.policies if policy.active]
-        self._drift(policy.name for policy in policies if policy.drifted and self._held)
+        self._drift(policy.name for policy in policies if policy.drifted and self._has_lease)
         return replace(
             state,
             effective_khz=_mean_khz(policy.effective_khz for policy in policies),
@@ -249,17 +250,17 @@ class Session:
     def _drift(self, names: Iterable[str]) -> None:
         found = frozenset(names)
         if found - self._drifted:
-            self._tell(EventKind.HOST_DRIFTED, _words_of_drift(found))
+            self._report(EventKind.HOST_DRIFTED, _words_of_drift(found))
         self._drifted = found
 
     def _drift_words(self) -> str | None:
         return _words_of_drift(self._drifted) if self._drifted else None
 
     def _refuse(self, state: HostState, refused: Refused, khz: int | None) -> HostState:
-        """Told once for each reason and frequency."""
+        """Reported once for each reason and frequency."""
         if self._refused != (refused.code, khz):
             self._refused = (refused.code, khz)
-            self._tell(EventKind.FREQUENCY_REFUSED, f"{refused.code}: {refused}")
+            self._report(EventKind.FREQUENCY_REFUSED, f"{refused.code}: {refused}")
         return replace(state, problem=str(refused))
 
     def _lose(self, reason: str) -> None:
@@ -267,17 +268,17 @@ class Session:
         if client is not None:
             with suppress(Exception):
                 client.close()
-        self._held = False
+        self._has_lease = False
         self._confirmed_khz = None
         self._gauge.forget()
         self._connecting.fail(self._clock())
         self._state = replace(_without_readings(self._state), reachable=False, problem=reason)
         if not self._lost:
             self._lost = True
-            self._tell(EventKind.AGENT_LOST, reason)
+            self._report(EventKind.AGENT_LOST, reason)
 
-    def _tell(self, kind: EventKind, detail: str) -> None:
-        self._events.append(FleetEvent(kind, self._host, detail, self._clock()))
+    def _report(self, kind: EventKind, detail: str) -> None:
+        self._events.append(Event(kind, f"{self._host}: {detail}"))
 
 
 def _without_readings(state: HostState) -> HostState:

@@ -6,29 +6,10 @@ not known: half of the power of a cluster is not its power.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 
 from mpc.values import PowerSource
 
 _WORST_FIRST: tuple[PowerSource, ...] = ("emulated", "modelled", "measured")
-
-
-class EventKind(StrEnum):
-    AGENT_LOST = "agent_lost"
-    AGENT_RECOVERED = "agent_recovered"
-    FREQUENCY_REFUSED = "frequency_refused"
-    HOST_DRIFTED = "host_drifted"
-
-
-@dataclass(frozen=True, slots=True)
-class FleetEvent:
-    """Something changed about a host that a person may want to know; told once, not every time."""
-
-    kind: EventKind
-    host: str
-    detail: str
-    at_s: float
-    """The clock of the fleet, for differences only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +25,12 @@ class ExecutorUse:
 
 @dataclass(frozen=True, slots=True)
 class HostState:
-    """One host as its agent last told, blanked once that is too old to be true."""
+    """One host as its agent last reported it, blanked once that is too old to be true."""
 
     name: str
     reachable: bool
     controlled: bool = False
-    """Whether we hold the lease."""
+    """Whether this controller holds the lease."""
     requested_khz: int | None = None
     """What it was asked to run at, within what it can do."""
     effective_khz: int | None = None

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from mpc.values import Configuration, Decision
 from runtime.insight.replay import ReplayedStep
 from runtime.report.words import place
 
@@ -40,36 +41,34 @@ class ReplayVerdict:
         if self.unknown:
             words += (
                 f"; {self.unknown:,} not compared, because the journal does not hold all that the "
-                f"policy had seen by then ({self.same_unknown:,} of them are the same)"
+                f"controller had seen by then ({self.same_unknown:,} of them are the same)"
             )
         return words
 
 
 def verdict(steps: Sequence[ReplayedStep]) -> ReplayVerdict:
-    known = [step for step in steps if step.decision_known]
-    unknown = [step for step in steps if not step.decision_known]
-    differing = [step for step in known if not _same(step)]
+    known = [step for step in steps if step.known]
+    unknown = [step for step in steps if not step.known]
+    differing = [step for step in known if not step.same]
     return ReplayVerdict(
         steps=len(steps),
         compared=len(known),
         same=len(known) - len(differing),
         unknown=len(unknown),
-        same_unknown=sum(step.same_decision for step in unknown),
+        same_unknown=sum(step.same for step in unknown),
         differences=tuple(_difference(step) for step in differing),
     )
 
 
-def _same(step: ReplayedStep) -> bool:
-    return step.same_decision and (step.same_target or not step.target_known)
-
-
 def _difference(step: ReplayedStep) -> Difference:
-    record = step.record
-    recorded = f"{place(record.decision.target)}, {record.decision.reason}"
-    replayed = f"{place(step.decision.target)}, {step.decision.reason}"
-    if recorded == replayed and not step.same_decision:
+    record, decided = step.record, step.decided
+    recorded = _in_words(record.decision, record.target)
+    replayed = _in_words(decided.decision, decided.target)
+    if recorded == replayed:
         recorded, replayed = f"{recorded} (as planned then)", f"{replayed} (planned otherwise)"
-    if step.target_known and not step.same_target:
-        recorded += f"; guards: {place(record.target)}"
-        replayed += f"; guards: {place(step.target)}"
     return Difference(record.measurement.step, record.at_s, recorded, replayed)
+
+
+def _in_words(decision: Decision, target: Configuration) -> str:
+    words = f"{place(decision.target)}, {decision.reason}"
+    return words if target == decision.target else f"{words}; guards: {place(target)}"

@@ -7,19 +7,19 @@ dead time. Restarts are taken as if it had been told of the steps missed and for
 
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 
 import numpy as np
 
+from mpc.controller import Decided
 from mpc.simulation.summary import summarise
-from mpc.values import Configuration, Decision, Measurement
-from runtime.build import live_power
+from mpc.values import Configuration, Measurement
+from runtime.build import live_controller, live_power
 from runtime.control.journal import StepRecord
 from runtime.control.resume import gap
 from runtime.control.starts import Start
 from runtime.insight.estimate import StepEstimator
-from runtime.insight.replay import Deciding
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +27,7 @@ class OtherStep:
     """One recorded step beside what the other would have made of it."""
 
     record: StepRecord
-    decision: Decision
-    target: Configuration
+    decided: Decided
     observed: Configuration
     """What would have run while the step was measured."""
     latency_s: float | None
@@ -63,7 +62,7 @@ def other_run(
     config = other.config
     step_s = config.horizon.step_s
     first = records[0]
-    deciding = Deciding(other, _dead_time_s(other, first))
+    controller = live_controller(config, other.space)
     estimator = StepEstimator(live_power(recorded_with.config), recorded_with.config.horizon.step_s)
     requested = _within(other, first.measurement.requested)
     delay = ceil(_dead_time_s(other, first) / step_s)
@@ -76,16 +75,15 @@ def other_run(
         observed = Configuration(min(requests), requested.frequency_khz)
         if requested == recorded.requested and requests == recorded_requests:
             observed = recorded.observed  # asked for the same, it had the same
-        deciding.dead_time_s = _dead_time_s(other, record)
         for missed in _missed(before, record, step_s, requested, observed):
-            deciding.planner.decide(missed, deciding.bounds)
+            controller.step(missed)
         estimate = estimator.estimate(recorded, observed)
         measured = estimator.measurement(recorded, estimate, requested, observed)
-        decision = deciding.planner.decide(measured, deciding.bounds)
-        target = deciding.guards.check(measured, decision, record.useful_executors).target
-        yield OtherStep(record, decision, target, observed, estimate.latency_s, estimate.power_w)
-        requested = target
-        requests.append(target.executors)
+        measured = replace(measured, startup_s=_dead_time_s(other, record))
+        decided = controller.step(measured)
+        yield OtherStep(record, decided, observed, estimate.latency_s, estimate.power_w)
+        requested = decided.target
+        requests.append(requested.executors)
         before = record
 
 
@@ -117,7 +115,7 @@ def other_totals(name: str, steps: Sequence[OtherStep], judged_by: Start) -> Tot
         [step.latency_s for step in steps],
         [step.power_w for step in steps],
         [step.observed for step in steps],
-        [step.target for step in steps],
+        [step.decided.target for step in steps],
         judged_by,
     )
 

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
 
-from runtime.tuning.outcome import Outcome, summed
+from runtime.tuning.outcome import TuningOutcome, summed
 from runtime.tuning.search import Candidate
-from runtime.tuning.trace import Block
+from runtime.tuning.trace import TraceBlock
 
 VIOLATION_PRICE = 10.0
 """A tenth of a percent more violations is worth one percent of the energy."""
@@ -31,7 +31,7 @@ class Aim:
     max_violations: float | None = None
     """Share of the windows; None: no more than the present configuration has."""
 
-    def cost(self, candidate: Outcome, present: Outcome) -> float:
+    def cost(self, candidate: TuningOutcome, present: TuningOutcome) -> float:
         """The present configuration costs 1 where nothing is bounded; less is better."""
         energy = candidate.mean_power_w / present.mean_power_w
         if self.max_violations is not None:
@@ -42,14 +42,14 @@ class Aim:
         excess = max(energy - 1.0, 0.0)
         return energy + EXCESS_PRICE * excess + VIOLATION_PRICE * violations + STRAIN_PRICE * strain
 
-    def keeps(self, candidate: Outcome, present: Outcome, slack: float = 0.0) -> bool:
+    def keeps(self, candidate: TuningOutcome, present: TuningOutcome, slack: float = 0.0) -> bool:
         """On one stretch of data, give or take `slack` violations."""
         if self.max_violations is not None:
             return candidate.violation_share <= self.max_violations
         fewer = candidate.violations <= present.violations + slack
         return fewer and candidate.energy_j <= present.energy_j
 
-    def unstrained(self, candidate: Outcome, present: Outcome) -> bool:
+    def unstrained(self, candidate: TuningOutcome, present: TuningOutcome) -> bool:
         """On all data: no closer to the target than now."""
         return self.max_violations is not None or candidate.strained <= present.strained
 
@@ -58,12 +58,12 @@ class Aim:
 class HeldBack:
     """What the choice makes of data it was not made on, summed over the folds."""
 
-    chosen: Outcome
-    present: Outcome
+    chosen: TuningOutcome
+    present: TuningOutcome
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class TuningChoice:
     recommended: Candidate | None
     """None: nothing found is surely better, keep what there is."""
     held_back: HeldBack
@@ -71,14 +71,14 @@ class Choice:
 
 
 def choose(
-    present: Candidate, finalists: Sequence[Candidate], blocks: Sequence[Block], aim: Aim
-) -> Choice:
+    present: Candidate, finalists: Sequence[Candidate], blocks: Sequence[TraceBlock], aim: Aim
+) -> TuningChoice:
     folds = sorted({block.fold for block in blocks})
     held_back = _held_back(present, finalists, blocks, folds, aim)
     recommended = _best(present, finalists, blocks, folds, aim)
     if not _keeps_but_for_chance(held_back.chosen, held_back.present, aim):
         recommended = None  # chosen this way, configurations do not carry over
-    return Choice(recommended, held_back, pareto((present, *finalists)))
+    return TuningChoice(recommended, held_back, pareto((present, *finalists)))
 
 
 def pareto(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
@@ -104,7 +104,7 @@ def _dominates(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
 def _best(
     present: Candidate,
     finalists: Sequence[Candidate],
-    blocks: Sequence[Block],
+    blocks: Sequence[TraceBlock],
     folds: Sequence[int],
     aim: Aim,
 ) -> Candidate | None:
@@ -123,7 +123,7 @@ def _best(
     return finalists[min(found)[1]] if found else None
 
 
-def _keeps_but_for_chance(candidate: Outcome, present: Outcome, aim: Aim) -> bool:
+def _keeps_but_for_chance(candidate: TuningOutcome, present: TuningOutcome, aim: Aim) -> bool:
     """Violations are few and come in bursts: one more, and one standard deviation of a count, say
     nothing about the next day."""
     return aim.keeps(candidate, present, slack=1.0 + sqrt(present.violations))
@@ -132,7 +132,7 @@ def _keeps_but_for_chance(candidate: Outcome, present: Outcome, aim: Aim) -> boo
 def _held_back(
     present: Candidate,
     finalists: Sequence[Candidate],
-    blocks: Sequence[Block],
+    blocks: Sequence[TraceBlock],
     folds: Sequence[int],
     aim: Aim,
 ) -> HeldBack:

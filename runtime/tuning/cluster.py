@@ -12,11 +12,10 @@ import numpy as np
 
 from energy.power import PowerModel
 from mpc.micro_batch import BatchCostEstimate, refined
-from mpc.ports import Policy
 from mpc.simulation.micro_batch import MicroBatchPlant
-from mpc.simulation.spark_cluster import FULL_POWER_W, PEAK_LOAD, SparkCluster, row_cycles_for
+from mpc.simulation.spark_cluster import FULL_POWER_W, PEAK_LOAD, SimulatedCluster, row_cycles_for
 from mpc.values import ConfigurationSpace, FloatArray
-from runtime.build import foresight_policy, live_power, live_space
+from runtime.build import live_power, live_space
 from runtime.config import Config
 from runtime.control.journal import StepRecord
 from runtime.tuning.trace import Trace
@@ -27,26 +26,13 @@ SHORTEST_OVERHEAD_S = 0.01
 
 
 def plant_of(
-    cluster: SparkCluster,
+    cluster: SimulatedCluster,
     config: Config,
     rates_per_s: FloatArray,
     generator: np.random.Generator,
 ) -> MicroBatchPlant:
     return cluster.plant(
         rates_per_s, power_of(config), space_of(config), generator, config.horizon.step_s
-    )
-
-
-def policy_of(cluster: SparkCluster, config: Config) -> Policy:
-    """The product's own, which knows the start-up time as it does once it has learned it."""
-    return foresight_policy(
-        config,
-        space_of(config),
-        config.slo.latency_ms / 1e3,
-        config.horizon.step_s,
-        power_of(config),
-        plant_latency="micro-batch",
-        learned_dead_time_s=cluster.startup_s,
     )
 
 
@@ -66,12 +52,12 @@ def with_watts(config: Config) -> Config:
     return change(config, power=change(config.power, full_power_w=FULL_POWER_W))
 
 
-def sized_for(trace: Trace, config: Config, peak_load: float = PEAK_LOAD) -> SparkCluster:
+def sized_for(trace: Trace, config: Config, peak_load: float = PEAK_LOAD) -> SimulatedCluster:
     """The busiest minute takes `peak_load` of all executors at the highest frequency."""
-    return SparkCluster(row_cycles_for(trace.busiest_per_s, space_of(config), peak_load))
+    return SimulatedCluster(row_cycles_for(trace.busiest_per_s, space_of(config), peak_load))
 
 
-def fitted_to(records: Sequence[StepRecord], fallback: SparkCluster) -> SparkCluster:
+def fitted_to(records: Sequence[StepRecord], fallback: SimulatedCluster) -> SimulatedCluster:
     """What a journal tells of the cluster it was written on; the rest is the fallback's."""
     estimate: BatchCostEstimate | None = None
     batches = 0

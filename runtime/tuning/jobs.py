@@ -7,12 +7,13 @@ import msgspec
 import numpy as np
 
 from mpc.simulation.run import simulate
-from mpc.simulation.spark_cluster import SparkCluster
+from mpc.simulation.spark_cluster import SimulatedCluster
+from runtime.build import live_controller
 from runtime.config import Config
-from runtime.tuning.cluster import plant_of, policy_of, space_of
+from runtime.tuning.cluster import plant_of, space_of, with_watts
 from runtime.tuning.knobs import Knobs
-from runtime.tuning.outcome import Outcome, counted
-from runtime.tuning.trace import Block, Trace
+from runtime.tuning.outcome import TuningOutcome, counted
+from runtime.tuning.trace import Trace, TraceBlock
 
 WARM_UP_S = 120.0
 """The policy knows nothing at first, and nobody runs a stream for minutes only: not counted."""
@@ -37,7 +38,7 @@ class Task:
 
     trace: Trace
     config: Config
-    cluster: SparkCluster
+    cluster: SimulatedCluster
     seed: int
 
     @property
@@ -50,9 +51,9 @@ class Task:
         )
         return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
 
-    def job(self, knobs: Knobs, block: Block) -> "Job":
+    def job(self, knobs: Knobs, block: TraceBlock) -> "TuningJob":
         begin_s = max(block.begin_s - WARM_UP_S, 0.0)
-        return Job(
+        return TuningJob(
             config=knobs.applied_to(self.config),
             cluster=self.cluster,
             trace=self.trace.part(begin_s, block.end_s),
@@ -62,27 +63,27 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class TuningJob:
     """Small and picklable; carries its own part of the trace."""
 
     config: Config
-    cluster: SparkCluster
+    cluster: SimulatedCluster
     trace: Trace
     warm_up_s: float
     seed: tuple[int, int]
 
 
-def job_key(knobs: Knobs, block: Block) -> str:
+def job_key(knobs: Knobs, block: TraceBlock) -> str:
     """Names an outcome within one task."""
     return f"{knobs!r} @ {block.begin_s:.3f}-{block.end_s:.3f}"
 
 
-def run_job(job: Job) -> Outcome:
+def run_job(job: TuningJob) -> TuningOutcome:
     """Deterministic. Noise is the same for every candidate that starts as many batches."""
     step_s = job.config.horizon.step_s
     generator = np.random.default_rng(job.seed)
     plant = plant_of(job.cluster, job.config, job.trace.at_step(step_s), generator)
-    simulate(policy_of(job.cluster, job.config), plant, space_of(job.config))
+    simulate(live_controller(with_watts(job.config), space_of(job.config)), plant)
     return counted(
         plant.finished,
         [record.power_w for record in plant.records],

@@ -15,7 +15,7 @@ STRAINED = 0.8
 """A window with a latency above this share of the target was close to a violation."""
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class TuningOutcome(msgspec.Struct, frozen=True):
     """Sums, so that blocks can be added."""
 
     windows: int
@@ -44,11 +44,11 @@ class Outcome(msgspec.Struct, frozen=True):
         return self.reconfigurations / self.duration_s * 3600.0
 
 
-def summed(outcomes: Iterable[Outcome]) -> Outcome:
+def summed(outcomes: Iterable[TuningOutcome]) -> TuningOutcome:
     outcomes = tuple(outcomes)
     if not outcomes:
         raise ValueError("no outcome to sum up")
-    return Outcome(
+    return TuningOutcome(
         windows=sum(one.windows for one in outcomes),
         violations=sum(one.violations for one in outcomes),
         strained=sum(one.strained for one in outcomes),
@@ -66,7 +66,7 @@ def counted(
     step_s: float,
     target_s: float,
     warm_up_s: float,
-) -> Outcome:
+) -> TuningOutcome:
     """Of everything after the warm-up; `power_w` and `configurations` have one value a step."""
     skipped = round(warm_up_s / step_s)
     duration_s = (len(power_w) - skipped) * step_s
@@ -78,7 +78,7 @@ def counted(
             rows[window] += batch.rows.rows
             latency_s[window] += batch.latency_sum_s
     kept = configurations[skipped:]
-    return Outcome(
+    return TuningOutcome(
         windows=windows,
         violations=int(((latency_s > target_s * rows) | (rows == 0)).sum()),
         strained=int(((latency_s > STRAINED * target_s * rows) | (rows == 0)).sum()),

@@ -4,22 +4,22 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol, Self
 
 from mpc.simulation.pool import WorkerPool
-from runtime.tuning.jobs import Job, run_job
-from runtime.tuning.outcome import Outcome
+from runtime.tuning.jobs import TuningJob, run_job
+from runtime.tuning.outcome import TuningOutcome
 
 
 class Runner(Protocol):
-    def run(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Outcome]]:
+    def run(self, jobs: Sequence[TuningJob]) -> Iterator[tuple[int, TuningOutcome]]:
         """The position of a job and what came of it, as each finishes."""
 
 
 class LocalRunner:
     """Worker processes that live as long as the tuning; with one, none at all."""
 
-    def __init__(self, processes: int) -> None:
+    def __init__(self, processes: int | None) -> None:
         self._pool = WorkerPool(processes)
 
-    def run(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Outcome]]:
+    def run(self, jobs: Sequence[TuningJob]) -> Iterator[tuple[int, TuningOutcome]]:
         return self._pool.run(run_job, jobs)
 
     def __enter__(self) -> Self:

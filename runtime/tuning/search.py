@@ -12,14 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from runtime.tuning.knobs import Knobs, KnobSpace
-from runtime.tuning.outcome import Outcome, summed
-from runtime.tuning.trace import Block, Trace
+from runtime.tuning.outcome import TuningOutcome, summed
+from runtime.tuning.trace import Trace, TraceBlock
 
 ROUGHNESS_S = 30.0
 
-Evaluate = Callable[[Sequence[tuple[Knobs, Block]]], Sequence[Outcome]]
+Evaluate = Callable[[Sequence[tuple[Knobs, TraceBlock]]], Sequence[TuningOutcome]]
 """Outcomes in the order of what was asked for."""
-Cost = Callable[[Outcome, Outcome], float]
+Cost = Callable[[TuningOutcome, TuningOutcome], float]
 """Of a candidate, given what the present configuration achieves on the same blocks."""
 
 
@@ -68,13 +68,13 @@ class Candidate:
     """What it achieved on every block, in the order of the blocks."""
 
     knobs: Knobs
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[TuningOutcome, ...]
 
     @property
-    def total(self) -> Outcome:
+    def total(self) -> TuningOutcome:
         return summed(self.outcomes)
 
-    def on(self, blocks: Sequence[Block], folds: Sequence[int]) -> Outcome:
+    def on(self, blocks: Sequence[TraceBlock], folds: Sequence[int]) -> TuningOutcome:
         """Summed over the blocks of some folds."""
         pairs = zip(blocks, self.outcomes, strict=True)
         return summed(outcome for block, outcome in pairs if block.fold in folds)
@@ -82,8 +82,8 @@ class Candidate:
 
 def search(
     space: KnobSpace,
-    blocks: Sequence[Block],
-    proofs: Sequence[Block],
+    blocks: Sequence[TraceBlock],
+    proofs: Sequence[TraceBlock],
     plan: SearchPlan,
     evaluate: Evaluate,
     cost: Cost,
@@ -108,14 +108,14 @@ def search(
     return present, tuple(rest)
 
 
-def hardest_first(trace: Trace, blocks: Sequence[Block]) -> tuple[Block, ...]:
+def hardest_first(trace: Trace, blocks: Sequence[TraceBlock]) -> tuple[TraceBlock, ...]:
     """Every fold's roughest block, then every fold's second, and so on."""
 
-    def roughness(block: Block) -> float:
+    def roughness(block: TraceBlock) -> float:
         rates = trace.part(block.begin_s, block.end_s).at_step(max(ROUGHNESS_S, trace.bin_s))
         return float(np.abs(np.diff(rates)).sum()) if len(rates) > 1 else 0.0
 
-    rank: dict[Block, int] = {}
+    rank: dict[TraceBlock, int] = {}
     for fold in {block.fold for block in blocks}:
         own = sorted((block for block in blocks if block.fold == fold), key=roughness, reverse=True)
         rank |= {block: place for place, block in enumerate(own)}
@@ -125,7 +125,7 @@ def hardest_first(trace: Trace, blocks: Sequence[Block]) -> tuple[Block, ...]:
 def _ranked(
     base: Knobs,
     candidates: Sequence[Knobs],
-    blocks: Sequence[Block],
+    blocks: Sequence[TraceBlock],
     evaluate: Evaluate,
     cost: Cost,
 ) -> list[Knobs]:
@@ -135,8 +135,8 @@ def _ranked(
 
 
 def _evaluated(
-    candidates: Sequence[Knobs], blocks: Sequence[Block], evaluate: Evaluate
-) -> list[tuple[Outcome, ...]]:
+    candidates: Sequence[Knobs], blocks: Sequence[TraceBlock], evaluate: Evaluate
+) -> list[tuple[TuningOutcome, ...]]:
     outcomes = evaluate([(knobs, block) for knobs in candidates for block in blocks])
     width = len(blocks)
     return [

@@ -7,8 +7,8 @@ from typing import Self
 
 from pyspark import SparkConf, SparkContext
 
-from runtime.tuning.jobs import Job, run_job
-from runtime.tuning.outcome import Outcome
+from runtime.tuning.jobs import TuningJob, run_job
+from runtime.tuning.outcome import TuningOutcome
 
 
 class SparkRunner:
@@ -21,7 +21,7 @@ class SparkRunner:
             conf=SparkConf().setMaster(master).setAppName("foresight tune")
         )
 
-    def run(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Outcome]]:
+    def run(self, jobs: Sequence[TuningJob]) -> Iterator[tuple[int, TuningOutcome]]:
         """All at once: outcomes arrive when the last job has finished."""
         if jobs:
             tasks = self._context.parallelize(list(enumerate(jobs)), len(jobs))
@@ -34,6 +34,6 @@ class SparkRunner:
         self._context.stop()
 
 
-def _numbered(task: tuple[int, Job]) -> tuple[int, Outcome]:
+def _numbered(task: tuple[int, TuningJob]) -> tuple[int, TuningOutcome]:
     index, job = task
     return index, run_job(job)

@@ -8,12 +8,12 @@ from pathlib import Path
 import msgspec
 
 from runtime.files import replace_file
-from runtime.tuning.outcome import Outcome
+from runtime.tuning.outcome import TuningOutcome
 
 
 class _Contents(msgspec.Struct):
     fingerprint: str
-    outcomes: dict[str, Outcome]
+    outcomes: dict[str, TuningOutcome]
 
 
 class TuningState:
@@ -30,10 +30,10 @@ class TuningState:
     def known(self) -> int:
         return len(self._contents.outcomes)
 
-    def get(self, key: str) -> Outcome | None:
+    def get(self, key: str) -> TuningOutcome | None:
         return self._contents.outcomes.get(key)
 
-    def put(self, key: str, outcome: Outcome) -> None:
+    def put(self, key: str, outcome: TuningOutcome) -> None:
         """Raises `OSError` where it cannot be written."""
         self._contents.outcomes[key] = outcome
         if self._path is not None:

@@ -54,7 +54,7 @@ class Trace:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class TraceBlock:
     """A stretch of the trace that one simulation runs on."""
 
     fold: int
@@ -92,7 +92,9 @@ def journaled_trace(records: Sequence[StepRecord], source: str) -> Trace:
     return Trace(np.asarray(np.interp(bins, times, rates)), float(bin_s), source)
 
 
-def blocks_of(duration_s: float, folds: int, per_fold: int, block_s: float) -> tuple[Block, ...]:
+def blocks_of(
+    duration_s: float, folds: int, per_fold: int, block_s: float
+) -> tuple[TraceBlock, ...]:
     """Blocks at even distances in each of the folds, shorter ones where the trace is short."""
     fold_s = duration_s / folds
     length_s = min(block_s, fold_s / per_fold)
@@ -101,5 +103,5 @@ def blocks_of(duration_s: float, folds: int, per_fold: int, block_s: float) -> t
         room_s = fold_s / per_fold
         for place in range(per_fold):
             begin_s = fold * fold_s + place * room_s + (room_s - length_s) / 2.0
-            found.append(Block(fold, begin_s, begin_s + length_s))
+            found.append(TraceBlock(fold, begin_s, begin_s + length_s))
     return tuple(found)

@@ -9,14 +9,14 @@ import numpy as np
 
 from runtime.config import Config
 from runtime.config.toml_text import toml_document
-from runtime.tuning.choice import Aim, Choice, choose
+from runtime.tuning.choice import Aim, TuningChoice, choose
 from runtime.tuning.jobs import Task, job_key
 from runtime.tuning.knobs import Knobs, KnobSpace, steps_for
-from runtime.tuning.outcome import Outcome, summed
+from runtime.tuning.outcome import TuningOutcome, summed
 from runtime.tuning.runners import Runner
 from runtime.tuning.search import Candidate, SearchPlan, hardest_first, search
 from runtime.tuning.state import TuningState
-from runtime.tuning.trace import Block, blocks_of
+from runtime.tuning.trace import TraceBlock, blocks_of
 
 CHECK_S = 1800.0
 """The unseen part runs whole, in pieces of about this length side by side."""
@@ -27,8 +27,8 @@ SHORTEST_S = 240.0
 @dataclass(frozen=True, slots=True)
 class Tuning:
     present: Candidate
-    choice: Choice
-    blocks: tuple[Block, ...]
+    choice: TuningChoice
+    blocks: tuple[TraceBlock, ...]
     """What the present configuration and the finalists ran on."""
 
 
@@ -41,7 +41,7 @@ class Simulations:
     state: TuningState
     on_done: Callable[[], None]
 
-    def evaluate(self, wanted: Sequence[tuple[Knobs, Block]]) -> list[Outcome]:
+    def evaluate(self, wanted: Sequence[tuple[Knobs, TraceBlock]]) -> list[TuningOutcome]:
         keys = [job_key(knobs, block) for knobs, block in wanted]
         missing = {
             key: pair for key, pair in zip(keys, wanted, strict=True) if self.state.get(key) is None
@@ -77,7 +77,9 @@ def tuned(simulations: Simulations, end_s: float, plan: SearchPlan, aim: Aim) ->
     return Tuning(present, choose(present, finalists, proofs, aim), proofs)
 
 
-def checked(simulations: Simulations, begin_s: float, candidates: Sequence[Knobs]) -> list[Outcome]:
+def checked(
+    simulations: Simulations, begin_s: float, candidates: Sequence[Knobs]
+) -> list[TuningOutcome]:
     """Each candidate on the whole trace from `begin_s` on."""
     pieces = check_pieces(simulations.task.trace.duration_s, begin_s)
     outcomes = simulations.evaluate([(knobs, piece) for knobs in candidates for piece in pieces])
@@ -87,11 +89,11 @@ def checked(simulations: Simulations, begin_s: float, candidates: Sequence[Knobs
     ]
 
 
-def check_pieces(duration_s: float, begin_s: float) -> tuple[Block, ...]:
+def check_pieces(duration_s: float, begin_s: float) -> tuple[TraceBlock, ...]:
     count = max(ceil((duration_s - begin_s) / CHECK_S), 1)
     length_s = (duration_s - begin_s) / count
     return tuple(
-        Block(0, begin_s + index * length_s, begin_s + (index + 1) * length_s)
+        TraceBlock(0, begin_s + index * length_s, begin_s + (index + 1) * length_s)
         for index in range(count)
     )
 

@@ -12,14 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from energy.emulation.description import HostDescription
-from energy.emulation.host import EmulatedHost
-from energy.meters.contract import Meter, PowerSource, Reading
+from energy.meters.contract import EnergyReading, Meter, PowerSource
 from energy.meters.modelled import ModelledMeter
 from energy.meters.powercap import PowercapMeter
 from energy.meters.pyrapl import PyraplMeter
 from energy.power import prior_power
 from energy.tree import POWERCAP
 from tests.energy.meters.rapl_tree import AMD_RANGE_UJ, RaplTree
+from tests.support.faulty_host import FaultyHost
 
 POWER_W = 100.0
 JOULE_UJ = 1_000_000
@@ -65,7 +65,7 @@ class EmulatedBench:
     counts = True
 
     def __init__(self) -> None:
-        self._host = EmulatedHost(
+        self._host = FaultyHost(
             HostDescription("amd-pstate-epp", psys=True, start_uj=AMD_RANGE_UJ - JOULE_UJ)
         )
         self.meter: Meter = PowercapMeter(self._host, source="emulated")
@@ -116,7 +116,7 @@ def bench_of(name: str) -> Iterator[Bench]:
         yield BENCHES[name](Path(root))
 
 
-def total_uj(reading: Reading) -> int:
+def total_uj(reading: EnergyReading) -> int:
     assert reading.total_uj is not None
     return reading.total_uj
 

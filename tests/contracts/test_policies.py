@@ -138,7 +138,8 @@ def drive(
 
 
 def restored(policy: Policy) -> Policy:
-    return load(save(policy))
+    copied: Policy = load(save(policy))
+    return copied
 
 
 def told(decisions: list[Decision]) -> list[tuple[object, ...]]:

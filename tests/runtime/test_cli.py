@@ -140,7 +140,8 @@ def test_the_optimizer_bench_shows_the_rows_it_is_given(
 ) -> None:
     """With a stand-in for the measurement: what the command adds is the output."""
 
-    def optimizer_rows(progress: Callable[[str], None]) -> list[TimedSearch]:
+    def optimizer_rows(seconds: float, progress: Callable[[str], None]) -> list[TimedSearch]:
+        assert seconds == 1.5
         progress("12 x 9")
         return [TimedSearch(12, 0.013)]
 

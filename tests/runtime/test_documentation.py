@@ -11,17 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from runtime import documents
 from runtime.agent.service.settings import AgentConfig
 from runtime.cli.reference import commands
 from runtime.config import Config
 from runtime.config.options import options
 from runtime.kubernetes.values import Values
-
-ROOT = Path(__file__).parents[2]
-PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.md")])
-GENERATED = {path.name for path in documents.GENERATED}
-WRITTEN = [page for page in PAGES if page.name not in GENERATED]
+from tests.support.documents import PAGES, WRITTEN, blocks, inline, name_of
 
 COMMANDS = {command.words: command for command in commands()}
 GROUPS = {" ".join(words.split()[:end]) for words in COMMANDS for end in (1, 2)}
@@ -29,25 +24,9 @@ KEYS = {".".join(key) for schema in (Config, AgentConfig, Values) for key in opt
 SECTIONS = {key.rpartition(".")[0] for key in KEYS} - {""}
 
 
-def name_of(page: Path) -> str:
-    return str(page.relative_to(ROOT))
-
-
-def code(page: Path) -> Iterator[str]:
-    """Blocks without a language or of a shell, and what stands between single backticks."""
-    text = page.read_text(encoding="utf-8")
-    fenced = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-    for language, block in fenced.findall(text):
-        if language in {"", "sh", "bash", "console"}:
-            yield block
-    text = fenced.sub("", text)
-    yield from re.findall(r"`([^`\n]+(?:\n[^`\n]+)?)`", text)
-    yield from re.findall(r"^(?: {4}\S.*\n)+", text, re.MULTILINE)
-
-
 def typed(page: Path) -> Iterator[list[str]]:
     """The words of every command line that begins with `foresight`."""
-    for block in code(page):
+    for block in (*blocks(page), *inline(page)):
         for line in block.replace("\\\n", " ").splitlines():
             for part in re.split(r"&&|;|\||\$\(", line):
                 words = shlex.split(part.strip().removeprefix("$ "), comments=True)

@@ -8,8 +8,7 @@ import msgspec
 import pytest
 
 from runtime.agent.service.documents import agent_configuration_page, default_agent_toml
-from runtime.agent.service.load import load_agent_config
-from runtime.agent.service.settings import AgentConfig
+from runtime.agent.service.settings import AgentConfig, load_agent_config
 from runtime.config import Config, load_config
 from runtime.config.documents import configuration_page, default_toml
 from runtime.config.options import Option, options

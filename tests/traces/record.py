@@ -7,10 +7,11 @@ from typing import Any
 from benchmarks.mpc_paper.catalogue import make_policy
 from benchmarks.mpc_paper.scenarios import ScenarioRequest, build
 from mpc.bounds import Bounds
-from mpc.loop import control
+from mpc.controller import Controller
 from mpc.ports import Policy
 from mpc.simulation.operator import OperatorPlant
 from mpc.simulation.paper_machine import CYCLES_PER_POINT, SPACE, core_power
+from mpc.simulation.run import control
 from mpc.values import Configuration, Measurement
 from runtime.config import Config
 
@@ -52,7 +53,8 @@ def record(name: str) -> None:
     plant = OperatorPlant(trace, SPACE, core_power(), CYCLES_PER_POINT, scenario.step_s)
     decider = make_policy(name, scenario, trace, Config())
     lines = []
-    for step in control(decider, SPACE, plant, plant, plant):
+    controller = Controller.of(decider, SPACE, scenario.threshold_s, scenario.step_s)
+    for step in control(controller, plant):
         requested = step.measurement.requested
         values = {scalar: getattr(step.measurement, scalar) for scalar in SCALARS}
         values["requested"] = [requested.executors, requested.frequency_khz]

@@ -13,7 +13,7 @@ from scipy.optimize import nnls
 from benchmarks.results import Run
 from energy.power import ProportionalPower
 from mpc.simulation.micro_batch import MicroBatchPlant, MicroBatchTraits
-from mpc.values import BatchSample, Configuration, Decision, FloatArray
+from mpc.values import BatchSample, Configuration, FloatArray
 from runtime.control.journal import StepRecord
 
 FEWEST_BATCHES = 10
@@ -30,7 +30,7 @@ class Calibration:
 
 
 @dataclass(frozen=True, slots=True)
-class Prediction:
+class PlantPrediction:
     """One quantity of the second run, as measured and as simulated."""
 
     quantity: str
@@ -95,7 +95,7 @@ def simulated(
     )
     for configuration in configurations[1:]:
         plant.wait_for_step()
-        plant.apply(Decision(configuration, "as it ran"))
+        plant.steer(configuration)
     plant.wait_for_step()
     return plant
 
@@ -107,7 +107,7 @@ def predictions(
     arrivals_per_s: FloatArray,
     step_s: float,
     seed: int,
-) -> tuple[Prediction, Prediction]:
+) -> tuple[PlantPrediction, PlantPrediction]:
     """Mean batch duration and mean latency of a run, as it was and as the plant has it."""
     plant = simulated(
         traits,
@@ -120,12 +120,12 @@ def predictions(
     finished = plant.finished
     rows = sum(batch.rows.rows for batch in finished)
     return (
-        Prediction(
+        PlantPrediction(
             "batch duration",
             float(np.mean(measured_s)),
             float(np.mean([batch.finished_s - batch.started_s for batch in finished])),
         ),
-        Prediction(
+        PlantPrediction(
             "latency",
             run.row.latency_mean_s,
             sum(batch.latency_sum_s for batch in finished) / rows,

@@ -11,8 +11,13 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.hft.calibration.plant_fit import Calibration, Prediction, calibrated, predictions
-from benchmarks.hft.comparison import Setting, StepSeen, drive, experiment_of, running
+from benchmarks.hft.calibration.plant_fit import (
+    Calibration,
+    PlantPrediction,
+    calibrated,
+    predictions,
+)
+from benchmarks.hft.comparison import HftSetting, StepSeen, drive, experiment_of, running
 from benchmarks.hft.stream.replay import Replay
 from benchmarks.hft.stream.schedule import MICROSECONDS_PER_S
 from mpc.values import FloatArray
@@ -24,10 +29,12 @@ CHECKED_POLICY = "foresight"
 @dataclass(frozen=True, slots=True)
 class CalibrationRun:
     calibration: Calibration
-    predictions: tuple[Prediction, ...]
+    predictions: tuple[PlantPrediction, ...]
 
 
-def calibrate(setting: Setting, begin: Callable[[str], None], on_step: StepSeen) -> CalibrationRun:
+def calibrate(
+    setting: HftSetting, begin: Callable[[str], None], on_step: StepSeen
+) -> CalibrationRun:
     """`RuntimeError` when a driver fails, `ValueError` when too few batches ended."""
     with tempfile.TemporaryDirectory(prefix="foresight-calibrate-") as name:
         folder = Path(name)

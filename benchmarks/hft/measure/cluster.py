@@ -21,6 +21,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from benchmarks.hft.pipeline.query import SESSION_OPTIONS
 from benchmarks.hft.pipeline.stages import WORKER_MODULES
 from benchmarks.hft.stream.source import QuotesDataSource
+from runtime.spark.driver import Driver
 from runtime.spark.launching.local_cluster import ClusterUnavailable, LocalCluster, WorkerHost
 from runtime.spark.launching.options import SCALING_OPTIONS, add_worker_folder, warm_worker_options
 from runtime.spark.scaling.scheduler import Scheduler
@@ -97,7 +98,7 @@ def bench_cluster(
         spark.sparkContext.setLogLevel("ERROR")
         spark.dataSource.register(QuotesDataSource)
         if wait:
-            scheduler = Scheduler(spark)
+            scheduler = Scheduler(Driver.of(spark))
             wait_until(lambda: len(scheduler.executors()) >= executors, "executors")
         yield BenchCluster(spark, cluster, folder)
 

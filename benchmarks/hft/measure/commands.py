@@ -19,9 +19,11 @@ def add_to(app: typer.Typer) -> None:
 
 
 def overhead(
-    pairs: Annotated[int, typer.Option(min=2, max=1000, help="Legs with and without.")] = 20,
-    leg_s: Annotated[float, typer.Option("--leg", min=5, max=60, help="Seconds of one leg.")] = 8.0,
-    seed: Annotated[int, typer.Option(min=0, help="Of the order of the legs.")] = 1,
+    pairs: Annotated[int, typer.Option(min=2, max=1000, help="Number of pairs of legs.")] = 20,
+    leg_s: Annotated[
+        float, typer.Option("--leg", min=5, max=60, help="Seconds of each leg.")
+    ] = 8.0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the order of the legs.")] = 1,
     json_file: JsonFile = None,
 ) -> None:
     """Throughput of the trading pipeline that the control loop costs, in pairs of legs.

@@ -161,7 +161,7 @@ def whole_batches(
 
 
 def measure_overhead(pairs: int, leg_s: float, seed: int, begin: Callable[[str], None]) -> Overhead:
-    """`begin` is told what happens as it begins."""
+    """`begin` gets what happens as it begins."""
     random = np.random.default_rng(seed)
     begin("starting agents and cluster")
     names = (HOST, "127.0.0.3")

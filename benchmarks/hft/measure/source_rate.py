@@ -47,7 +47,7 @@ class SourceRow:
 
 
 def source_rows(begin: Callable[[str], None]) -> list[SourceRow]:
-    """Under a minute on an idle machine; `begin` is told the name of each row as it starts."""
+    """Under a minute on an idle machine; `begin` gets the name of each row as it starts."""
     rows = []
     with tempfile.TemporaryDirectory() as name, _session(Path(name)) as spark:
         folder = Path(name)

@@ -80,7 +80,7 @@ def replay() -> Replay:
 
 
 def stage_rows(begin: Callable[[str], None]) -> list[StageRow]:
-    """Some four minutes; `begin` is told the name of each row as it starts."""
+    """Some four minutes; `begin` gets the name of each row as it starts."""
     begin("work without Spark")
     alone_s = alone_cpu_s((WARM_BATCHES + BATCHES) * BATCH_ROWS)
     begin("starting a cluster")

@@ -70,14 +70,14 @@ class Polynomial:
 
 
 @dataclass(frozen=True, slots=True)
-class Prediction:
+class PricePrediction:
     """What a window leads to; None for a side without any quote in it."""
 
     bid: float | None
     ask: float | None
 
 
-def predict(window: Records, options: FitOptions) -> Prediction:
+def predict(window: Records, options: FitOptions) -> PricePrediction:
     """Aggregation, both fits and the prediction of one window."""
     interval = window["ts_us"] // options.interval_us
     target = float(interval[-1] + options.ahead_intervals)
@@ -86,7 +86,7 @@ def predict(window: Records, options: FitOptions) -> Prediction:
         points = aggregate(interval, window[side])
         fitted = fit(points, options.degree) if len(points.interval) else None
         prices.append(None if fitted is None else fitted.at(target))
-    return Prediction(bid=prices[0], ask=prices[1])
+    return PricePrediction(bid=prices[0], ask=prices[1])
 
 
 def aggregate(interval: IntArray, price: FloatArray) -> Points:

@@ -42,7 +42,7 @@ def arrivals(
     return records
 
 
-def held(quotes: Records) -> Records:
+def window_records(quotes: Records) -> Records:
     """What a window keeps of arrivals."""
     records = np.empty(len(quotes), dtype=HELD)
     for name in ("ts_us", "bid", "ask"):

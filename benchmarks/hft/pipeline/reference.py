@@ -24,7 +24,7 @@ class Quote:
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class ExpectedPrediction:
     """One window: who, which, due when, and the prices it predicts."""
 
     symbol: int
@@ -36,7 +36,7 @@ class Expected:
 
 def reference(
     quotes: Iterable[Quote], windows: WindowOptions, fitting: FitOptions
-) -> tuple[Expected, ...]:
+) -> tuple[ExpectedPrediction, ...]:
     """The windows of quotes in stream order, in the order in which they trigger."""
     newest: dict[int, deque[Quote]] = {}
     seen: dict[int, int] = {}
@@ -48,7 +48,7 @@ def reference(
         if count >= windows.size and (count - windows.size) % windows.slide == 0:
             target = quote.ts_us // fitting.interval_us + fitting.ahead_intervals
             found.append(
-                Expected(
+                ExpectedPrediction(
                     symbol=quote.symbol,
                     end_seq=quote.seq,
                     due_us=quote.ts_us,

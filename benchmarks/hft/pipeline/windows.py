@@ -17,7 +17,7 @@ from typing import Protocol
 
 import numpy as np
 
-from benchmarks.hft.pipeline.records import ARRIVAL, HELD, Records, held, unpack
+from benchmarks.hft.pipeline.records import ARRIVAL, HELD, Records, unpack, window_records
 from mpc.values import IntArray
 
 
@@ -100,8 +100,8 @@ def advance(
     spans: list[Span] = []
     for index in np.flatnonzero(touched):
         symbol = int(present[index])
-        news = waiting[starts[index] : starts[index] + counts[index]]
-        kept, span = _slide(symbol, store.read(symbol), news, options)
+        arrivals = waiting[starts[index] : starts[index] + counts[index]]
+        kept, span = _slide(symbol, store.read(symbol), arrivals, options)
         store.write(symbol, kept)
         stored[index] = len(kept)
         if span is not None:
@@ -120,17 +120,17 @@ def windows_of(span: Span, options: WindowOptions) -> Iterator[Records]:
 
 
 def _slide(
-    symbol: int, before: Records, news: Records, options: WindowOptions
+    symbol: int, before: Records, arrivals: Records, options: WindowOptions
 ) -> tuple[Records, Span | None]:
     """Append, cut off the windows that are complete, keep what the next one needs."""
-    joined = np.concatenate((before, held(news)))
+    joined = np.concatenate((before, window_records(arrivals)))
     complete = (len(joined) - options.size) // options.slide + 1
     if complete < 1:
         return joined, None
     end = options.size + (complete - 1) * options.slide
-    # At most size - 1 quotes are ever kept, so every window ends in the news.
+    # At most size - 1 quotes are ever kept, so every window ends in the arrivals.
     ends = options.size - 1 - len(before) + options.slide * np.arange(complete)
-    span = Span(symbol, joined[:end], news["seq"][ends].astype(np.int64))
+    span = Span(symbol, joined[:end], arrivals["seq"][ends].astype(np.int64))
     return joined[complete * options.slide :], span
 
 

@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from benchmarks.hft.stream.schedule import Schedule
+from benchmarks.hft.stream.schedule import QuoteSchedule
 from benchmarks.hft.stream.schema import QUOTE_SCHEMA, TS
 from mpc.values import IntArray
 
@@ -23,7 +23,7 @@ class Content(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class QuoteStream:
-    schedule: Schedule
+    schedule: QuoteSchedule
     content: Content
     quotes: int | None
     """How many there are; None for a stream without end."""

@@ -18,7 +18,7 @@ MICROSECONDS_PER_S = 1_000_000
 _SAFE_PRODUCT = 2**61
 
 
-class Schedule(Protocol):
+class QuoteSchedule(Protocol):
     def due_us(self, first: int, last: int) -> IntArray:
         """When quotes `first` to `last` - 1 are due; never decreasing with the index."""
         ...

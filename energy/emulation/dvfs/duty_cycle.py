@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from energy.emulation.dvfs.contract import Backend, check_share
-from energy.emulation.dvfs.guard import Guard
+from energy.emulation.dvfs.guard import GuardianLink
 from energy.emulation.dvfs.ledger import stops_message, unstops_message
 from energy.errors import ThrottleUnavailable, attribute_fault
 from energy.processes import NS_PER_S, Process, cpu_ns, find_process
@@ -103,16 +103,11 @@ class DutyCycle:
             os.close(os.pidfd_open(os.getpid()))
         except OSError as error:
             raise ThrottleUnavailable(f"duty-cycle: no pidfd_open ({error.strerror})") from error
-        self._guard = Guard()
+        self._guard = GuardianLink()
         self._families: dict[str, _Family] = {}
         self._changed = threading.Condition(threading.RLock())
         self._closing = False
         self._thread: threading.Thread | None = None
-
-    @property
-    def guardian_pid(self) -> int | None:
-        """None while there is nothing to guard."""
-        return self._guard.pid
 
     def attach(self, name: str, processes: Sequence[Process], cores: float) -> None:
         if not cores > 0:
@@ -169,7 +164,7 @@ class DutyCycle:
     def _take_in(self, family: _Family, processes: Sequence[Process]) -> None:
         if not processes:
             return
-        self._guard.tell(stops_message(processes))
+        self._guard.send(stops_message(processes))
         family.guarded.update(processes)
         for process in processes:
             try:
@@ -192,7 +187,7 @@ class DutyCycle:
 
     def _let_go(self, family: _Family, processes: set[Process]) -> None:
         if processes:
-            self._guard.tell(unstops_message(processes))
+            self._guard.send(unstops_message(processes))
             family.guarded = family.guarded - processes
 
     def _run(self) -> None:

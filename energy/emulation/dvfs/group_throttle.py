@@ -18,7 +18,7 @@ from energy.emulation.dvfs.cgroup import (
     pids_in,
 )
 from energy.emulation.dvfs.contract import Backend, check_share
-from energy.emulation.dvfs.guard import Guard
+from energy.emulation.dvfs.guard import GuardianLink
 from energy.emulation.dvfs.ledger import Message, group_message, ungroup_message
 from energy.errors import HostError, ThrottleUnavailable, attribute_fault
 from energy.processes import Process, find_process
@@ -81,16 +81,11 @@ class GroupThrottle:
         self._hierarchy = hierarchy
         self._parent = parent
         self._write_quota = write_quota
-        self._guard = Guard()
+        self._guard = GuardianLink()
         self._families: dict[str, _Family] = {}
         self._made = 0
         self._sweep()
         self._probe()
-
-    @property
-    def guardian_pid(self) -> int | None:
-        """None while there is nothing to guard."""
-        return self._guard.pid
 
     def attach(self, name: str, processes: Sequence[Process], cores: float) -> None:
         if name in self._families:
@@ -98,7 +93,7 @@ class GroupThrottle:
         origins = self._origins(processes)
         home = next(iter(origins.values()), self._parent)
         folder = f"{self._parent}/{self._next_folder()}"
-        self._guard.tell(self._message(folder, home, origins))
+        self._guard.send(self._message(folder, home, origins))
         self._families[name] = _Family(folder, cores, home, origins)
         try:
             try:
@@ -125,14 +120,14 @@ class GroupThrottle:
             raise attribute_fault(family.folder, "read", error) from error
         strays = self._origins([process for process in processes if process.pid not in inside])
         if strays:
-            self._guard.tell(self._message(family.folder, family.home, strays))
+            self._guard.send(self._message(family.folder, family.home, strays))
             family.origins.update(strays)
             self._move_in(family.folder, strays)
 
     def detach(self, name: str) -> None:
         family = self._families.pop(name)
         if empty_group(self._tree, family.folder, family.home, family.origins):
-            self._guard.tell(ungroup_message(family.folder))
+            self._guard.send(ungroup_message(family.folder))
 
     def close(self) -> None:
         for name in tuple(self._families):

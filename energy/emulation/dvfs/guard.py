@@ -7,14 +7,14 @@ import sys
 import threading
 from pathlib import Path
 
-from energy.emulation.dvfs.ledger import Ledger, Message
+from energy.emulation.dvfs.ledger import Message, ThrottleLedger
 from energy.processes import find_process
 
 _PACKAGES = str(Path(__file__).parents[3])
 _CLOSING_S = 30.0
 
 
-class Guard:
+class GuardianLink:
     """Tells a guardian process what is held; the guardian starts with the first message.
 
     A message is in the pipe when `tell` returns, and the pipe outlives its writer: there is
@@ -22,7 +22,7 @@ class Guard:
     """
 
     def __init__(self) -> None:
-        self._ledger = Ledger()
+        self._ledger = ThrottleLedger()
         self._guardian: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
 
@@ -31,12 +31,12 @@ class Guard:
         """The guardian's; None while there is nothing to guard."""
         return None if self._guardian is None else self._guardian.pid
 
-    def tell(self, message: Message) -> None:
+    def send(self, message: Message) -> None:
         with self._lock:
             self._ledger.note(message)
             if self._guardian is not None:
                 try:
-                    self._send(self._guardian, message)
+                    self._write(self._guardian, message)
                 except BrokenPipeError:
                     self._end(self._guardian)
                 else:
@@ -76,10 +76,10 @@ class Guard:
             start_new_session=True,
         )
         for message in self._ledger.messages():
-            self._send(guardian, message)
+            self._write(guardian, message)
         return guardian
 
-    def _send(self, guardian: subprocess.Popen[bytes], message: Message) -> None:
+    def _write(self, guardian: subprocess.Popen[bytes], message: Message) -> None:
         assert guardian.stdin is not None
         guardian.stdin.write(json.dumps(message).encode() + b"\n")
         guardian.stdin.flush()

@@ -11,16 +11,16 @@ import select
 import signal
 import sys
 
-from energy.emulation.dvfs.ledger import Ledger
+from energy.emulation.dvfs.ledger import ThrottleLedger
 from energy.processes import Process, find_process
 
 _PIPE = 0
 _CHUNK = 65_536
 
 
-def watch(owner: Process, pipe: int = _PIPE) -> Ledger:
+def watch(owner: Process, pipe: int = _PIPE) -> ThrottleLedger:
     """Read until the owner is gone; what it held then."""
-    ledger = Ledger()
+    ledger = ThrottleLedger()
     poll = select.poll()
     poll.register(pipe, select.POLLIN)
     # The end of the pipe would do, but for children that the owner forked without exec and that

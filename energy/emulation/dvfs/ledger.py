@@ -16,7 +16,7 @@ Message = dict[str, Any]
 
 
 @dataclass(slots=True)
-class Group:
+class ThrottledGroup:
     """A control group that was made, and where those in it came from."""
 
     root: str
@@ -44,15 +44,15 @@ def unstops_message(processes: Iterable[Process]) -> Message:
     return {"unstops": [[process.pid, process.start_ticks] for process in processes]}
 
 
-class Ledger:
+class ThrottleLedger:
     def __init__(self) -> None:
-        self.groups: dict[str, Group] = {}
+        self.groups: dict[str, ThrottledGroup] = {}
         self.stops: set[Process] = set()
 
     def note(self, message: Message) -> None:
         match message:
             case {"group": folder, "root": root, "home": home, "origins": origins}:
-                group = self.groups.setdefault(folder, Group(root, home))
+                group = self.groups.setdefault(folder, ThrottledGroup(root, home))
                 group.origins.update(
                     {Process(pid, start): origin for pid, start, origin in origins}
                 )

@@ -1,7 +1,7 @@
 """The response time of one operator at any rate and number of executors, from what was measured.
 
-Seed 003 takes its operators for M/D/1 queues with known service rates (section 4). Here the rate
-comes from the measured cost of an item. Where micro-batches are measured, the model of
+Russo Russo 2018 takes its operators for M/D/1 queues with known service rates (section 4). Here
+the rate comes from the measured cost of an item. Where micro-batches are measured, the model of
 `mpc.micro_batch` takes the place of the queue, as M/D/1 knows no batches.
 
 Both are corrected by the smoothed ratio of measured to modelled times (Expr. 8 of De Matteis and

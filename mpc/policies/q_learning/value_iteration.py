@@ -1,6 +1,6 @@
 """`value-iteration`: learn a model of the plant first, solve it, and go on as `q-learning`.
 
-Source: Azimi Gehraz 2018, section 4.1.2, after Dutreilh et al.: for a training period count
+Source: Azimi Gehraz 2018, section 4.1.2, after Dutreilh et al. 2011: for a training period count
 transitions and rewards of what was tried (Eq. 4.7), take their averages for the model (Eq. 4.8),
 solve it by value iteration (Eq. 4.6, Algorithm 4) into the table, then learn by temporal
 difference. While training the decreasing epsilon policy decides (section 5.8), afterwards the

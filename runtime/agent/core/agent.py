@@ -10,11 +10,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from energy.errors import HostError
-from energy.meters.contract import Meter, Reading
+from energy.meters.contract import EnergyReading, Meter
 from energy.tree import Tree
 from runtime.agent.core.audit import AuditLog, Detail
 from runtime.agent.core.frequency import FrequencyKeeper
-from runtime.agent.core.journal import Journal
+from runtime.agent.core.journal import OriginalsJournal
 from runtime.agent.core.lease import LeaseKeeper
 from runtime.agent.core.ledger import Ledger
 from runtime.agent.core.state import (
@@ -42,7 +42,7 @@ from runtime.agent.wire.messages import (
     Status,
 )
 from runtime.agent.wire.refusals import Refused, refusal_of
-from runtime.clock import Clock
+from runtime.clock import HostClock
 
 _POLL_S = 0.5
 """A tick that comes early does not poll the meter again."""
@@ -79,9 +79,9 @@ class Agent:
         rules: FrequencyRules,
         meter: Meter | None,
         meter_reason: str | None,
-        journal: Journal,
+        journal: OriginalsJournal,
         audit: AuditLog,
-        clock: Clock,
+        clock: HostClock,
         executors: Callable[[], Sequence[Executor]],
     ) -> None:
         self._identity = identity
@@ -96,7 +96,7 @@ class Agent:
         self._frequency = FrequencyKeeper(tree, rules, self._ledger, audit)
         self._started_s = clock.boot_s()
         self._refreshed_s = self._started_s
-        self._reading: Reading | None = None
+        self._reading: EnergyReading | None = None
         self._stopping = False
         self._host_problem: str | None = None
         self._meter_problem: str | None = None
@@ -161,7 +161,7 @@ class Agent:
             epoch = self._ledger.next_epoch()
             lease = self._leases.grant(caller.name, epoch, request.period_ms, now_s)
             self._audit.event("lease_granted", caller=caller.name, epoch=epoch)
-            return LeaseGranted(epoch, lease.holder, lease.remaining_ms(now_s))
+            return LeaseGranted(epoch, lease.holder)
 
     def renew(self, caller: Caller, request: RenewRequest) -> Renewed:
         with self._command(caller, "renew") as now_s:
@@ -212,7 +212,7 @@ class Agent:
             may_move_minimum=self._rules.may_move_minimum,
             meter=None if meter is None else meter.name,
             energy_source=None if meter is None else meter.source,
-            meter_reason=self._meter_reason if meter is None else None,
+            meter_reason=self._meter_reason,
         )
 
     def energy(self) -> EnergyReport:
@@ -261,7 +261,7 @@ class Agent:
 
     @contextmanager
     def _command(self, caller: Caller, action: str, administrator: bool = False) -> Iterator[float]:
-        """What all commands share: who may, whether the lease is over, and how a no is told."""
+        """What all commands share: who may, whether the lease is over, what is recorded."""
         try:
             self._admit(caller, action, administrator)
             now_s = self._clock.boot_s()
@@ -322,7 +322,12 @@ class Agent:
     def _problem(self) -> str | None:
         """What is wrong now, the gravest first."""
         waiting = next(
-            (held.problem for held in self._ledger.held.values() if held.problem is not None), None
+            (
+                changed.problem
+                for changed in self._ledger.changed.values()
+                if changed.problem is not None
+            ),
+            None,
         )
         return (
             self._no_control

@@ -16,7 +16,7 @@ import msgspec
 
 from runtime.agent.core.state import AuditUnavailable, check_private_file, private_folder
 from runtime.agent.wire.refusals import Code
-from runtime.clock import Clock
+from runtime.clock import HostClock
 
 _FOLD_S = 1.0
 _MOST_FOLDS = 32
@@ -38,7 +38,7 @@ class _Fold:
 class AuditLog:
     """Appends lines of bounded length to a file of bounded size; one older file is kept."""
 
-    def __init__(self, path: Path, max_bytes: int, clock: Clock) -> None:
+    def __init__(self, path: Path, max_bytes: int, clock: HostClock) -> None:
         private_folder(path.parent)
         check_private_file(path)
         self.path = path

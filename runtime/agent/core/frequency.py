@@ -1,4 +1,4 @@
-"""Holds frequencies down for whoever has the lease, and notices when somebody else does it too.
+"""Caps frequencies for the holder of the lease, and notices when somebody else changes them too.
 
 Everything about a command is checked before anything is written; the originals and whatever may
 be written are in the journal before the first write. Another writer is never fought: its policy is
@@ -9,18 +9,18 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from energy.cpufreq.actuation import Actuator
+from energy.cpufreq.actuation import FrequencyActuator
 from energy.cpufreq.attributes import read_khz
 from energy.cpufreq.discover import discover, read_policy
 from energy.cpufreq.limits import expected_max_khz
-from energy.cpufreq.originals import Written, is_ours
-from energy.cpufreq.policy import CpuPolicy, LimitOutcome, LimitRequest, Limits
+from energy.cpufreq.originals import Written, own_values
+from energy.cpufreq.policy import CpuPolicy, FrequencyLimits, LimitOutcome, LimitRequest
 from energy.cpufreq.throttling import Throttling
 from energy.errors import FrequencyDenied, HostError, PolicyInactive
 from energy.tree import Tree
 from runtime.agent.core.audit import AuditLog
-from runtime.agent.core.journal import Entry
-from runtime.agent.core.ledger import Held, Ledger
+from runtime.agent.core.journal import OriginalsEntry
+from runtime.agent.core.ledger import ChangedPolicy, Ledger
 from runtime.agent.core.restore import by_name, restore_policies
 from runtime.agent.core.state import JournalUnavailable
 from runtime.agent.core.targets import choose_targets, drifted_refusal
@@ -38,7 +38,7 @@ class Change:
 
     requests: tuple[LimitRequest, ...]
     unchanged: tuple[LimitOutcome, ...]
-    """Policies that are as wanted already: neither journaled nor written again."""
+    """Policies that have what was asked for: neither journaled nor written again."""
     left_alone: tuple[str, ...]
 
 
@@ -48,7 +48,9 @@ class FrequencyKeeper:
     def __init__(self, tree: Tree, rules: FrequencyRules, ledger: Ledger, audit: AuditLog) -> None:
         self._tree = tree
         self._min_dwell_s = rules.min_dwell_ms / 1000
-        self._actuator = Actuator(tree, rules.actuation, rules.floor_khz, rules.may_move_minimum)
+        self._actuator = FrequencyActuator(
+            tree, rules.actuation, rules.floor_khz, rules.may_move_minimum
+        )
         self._ledger = ledger
         self._audit = audit
         self._changed_s: float | None = None
@@ -69,18 +71,22 @@ class FrequencyKeeper:
         unchanged: list[LimitOutcome] = []
         throttling = Throttling(self._tree)
         for policy in choose_targets(self.policies, request.policies, drifted):
-            wanted = LimitRequest(policy.name, request.max_khz, request.min_khz)
+            limit_request = LimitRequest(policy.name, request.max_khz, request.min_khz)
             try:
-                held = self._compare(policy, throttling)
-                if held is not None and held.drifted:
+                changed = self._compare(policy, throttling)
+                if changed is not None and changed.drifted:
                     if named:
                         raise drifted_refusal(policy.name)
                     left_alone.append(policy.name)
-                elif held is not None and held.request == wanted and held.seen is not None:
-                    unchanged.append(_unchanged(wanted, held.seen))
+                elif (
+                    changed is not None
+                    and changed.request == limit_request
+                    and changed.last_read is not None
+                ):
+                    unchanged.append(_unchanged(limit_request, changed.last_read))
                 else:
-                    self._check(policy, wanted)
-                    requests.append(wanted)
+                    self._check(policy, limit_request)
+                    requests.append(limit_request)
             except PolicyInactive:
                 if named:
                     raise
@@ -92,29 +98,32 @@ class FrequencyKeeper:
         """Journal, write, read back: all of the policies or none."""
         outcomes: tuple[LimitOutcome, ...] = ()
         if change.requests:
-            entries = {wanted.policy: self._intended(wanted) for wanted in change.requests}
-            before = {name: self._ledger.held.get(name) for name in entries}
+            entries = {
+                limit_request.policy: self._intended(limit_request)
+                for limit_request in change.requests
+            }
+            before = {name: self._ledger.changed.get(name) for name in entries}
             previous = self._ledger.requests()
             self._ledger.cover(entries)
             self._changed_s = now_s
             for name, entry in entries.items():
                 # Whatever happens now, it has to be restored until the outcome is known.
-                self._ledger.held[name] = Held(entry, None, None)
+                self._ledger.changed[name] = ChangedPolicy(entry, None, None)
             try:
                 outcomes = self._actuator.apply(self.policies, change.requests, previous)
             except HostError:
-                self._keep_what_is_as_before(before)
+                self._keep_what_was_undone(before)
                 raise
-            self._hold(change.requests, outcomes, entries)
+            self._record(change.requests, outcomes, entries)
         return FrequencySet(outcomes + change.unchanged, change.left_alone)
 
     def watch(self) -> str | None:
-        """Compare the held policies with their last read-back; says what could not be read."""
+        """Compare changed policies with their last read-back; returns what could not be read."""
         problem = None
         throttling = Throttling(self._tree)
-        for name, held in list(self._ledger.held.items()):
+        for name, changed in list(self._ledger.changed.items()):
             policy = self.policies.get(name)
-            if policy is None or held.request is None or held.drifted:
+            if policy is None or changed.request is None or changed.drifted:
                 continue
             try:
                 self._compare(policy, throttling)
@@ -128,8 +137,8 @@ class FrequencyKeeper:
         return tuple(self._status(policy) for policy in self.policies.values())
 
     def _status(self, policy: CpuPolicy) -> PolicyStatus:
-        held = self._ledger.held.get(policy.name)
-        if held is None:
+        changed = self._ledger.changed.get(policy.name)
+        if changed is None:
             limit_khz = None
             with suppress(HostError):
                 limit_khz = read_khz(self._tree, policy.name, "scaling_max_freq")
@@ -137,10 +146,10 @@ class FrequencyKeeper:
         return PolicyStatus(
             name=policy.name,
             active=policy.active,
-            original_max_khz=held.entry.original.max_khz,
-            requested_khz=None if held.request is None else held.request.max_khz,
-            effective_khz=None if held.seen is None else held.seen.max_khz,
-            drifted=held.drifted,
+            original_max_khz=changed.entry.original.max_khz,
+            requested_khz=None if changed.request is None else changed.request.max_khz,
+            effective_khz=None if changed.last_read is None else changed.last_read.max_khz,
+            drifted=changed.drifted,
         )
 
     def retry(self) -> None:
@@ -152,7 +161,7 @@ class FrequencyKeeper:
 
     def restore(self, reason: str) -> Released:
         """The lease is over: put everything back."""
-        return self._restore(list(self._ledger.held), reason)
+        return self._restore(list(self._ledger.changed), reason)
 
     def _restore(self, names: Sequence[str], reason: str) -> Released:
         return restore_policies(self._tree, self.policies, self._ledger, names, self._audit, reason)
@@ -164,47 +173,49 @@ class FrequencyKeeper:
                 with suppress(HostError):
                     self.policies[name] = read_policy(self._tree, name)
 
-    def _compare(self, policy: CpuPolicy, throttling: Throttling) -> Held | None:
-        """What is held of the policy after a look at it; None: it is not, or not any more."""
-        held = self._ledger.held.get(policy.name)
-        if held is None or held.drifted:
-            return held
-        with_minimum = bool(held.entry.written.min_khz)
+    def _compare(self, policy: CpuPolicy, throttling: Throttling) -> ChangedPolicy | None:
+        """What is changed of the policy after a look at it; None: nothing, or nothing any more."""
+        changed = self._ledger.changed.get(policy.name)
+        if changed is None or changed.drifted:
+            return changed
+        with_minimum = bool(changed.entry.written.min_khz)
         if (
-            held.request is not None
-            and held.seen is not None
-            and self._actuator.is_unchanged(policy, held.seen, with_minimum)
+            changed.request is not None
+            and changed.last_read is not None
+            and self._actuator.is_unchanged(policy, changed.last_read, with_minimum)
         ):
-            return held
-        seen = self._actuator.read(policy)
-        ours = is_ours(self._tree, policy, held.entry.original, held.entry.written, throttling)
-        if all(ours.values()):
-            held = replace(held, seen=seen)
-            self._ledger.held[policy.name] = held
-            return held
-        theirs = " ".join(attribute for attribute, own in ours.items() if not own)
-        if held.request is None:
+            return changed
+        last_read = self._actuator.read(policy)
+        explained = own_values(
+            self._tree, policy, changed.entry.original, changed.entry.written, throttling
+        )
+        if all(explained.values()):
+            changed = replace(changed, last_read=last_read)
+            self._ledger.changed[policy.name] = changed
+            return changed
+        foreign = " ".join(attribute for attribute, own in explained.items() if not own)
+        if changed.request is None:
             # Left from an earlier lease and changed since: what is there now is the original.
-            del self._ledger.held[policy.name]
-            self._audit.event("left_alone", policy=policy.name, attributes=theirs)
+            del self._ledger.changed[policy.name]
+            self._audit.event("left_alone", policy=policy.name, attributes=foreign)
             return None
         self.drifts += 1
-        held = replace(held, seen=seen, drifted=True)
-        self._ledger.held[policy.name] = held
+        changed = replace(changed, last_read=last_read, drifted=True)
+        self._ledger.changed[policy.name] = changed
         self._audit.event(
             "drift",
             policy=policy.name,
-            attributes=theirs,
-            requested_khz=held.request.max_khz if held.request is not None else None,
-            seen_khz=None if seen is None else seen.max_khz,
+            attributes=foreign,
+            requested_khz=changed.request.max_khz if changed.request is not None else None,
+            seen_khz=None if last_read is None else last_read.max_khz,
         )
-        return held
+        return changed
 
-    def _check(self, policy: CpuPolicy, wanted: LimitRequest) -> None:
+    def _check(self, policy: CpuPolicy, limit_request: LimitRequest) -> None:
         try:
-            self._actuator.check(policy, wanted)
+            self._actuator.check(policy, limit_request)
         except FrequencyDenied as error:
-            lower = error.value_khz == wanted.min_khz != wanted.max_khz
+            lower = error.value_khz == limit_request.min_khz != limit_request.max_khz
             raise denied(error, "min_khz" if lower else "max_khz") from error
 
     def _check_dwell(self, now_s: float) -> None:
@@ -218,60 +229,70 @@ class FrequencyKeeper:
                 allowed=f"one change in {round(self._min_dwell_s * 1000)} ms",
             )
 
-    def _intended(self, wanted: LimitRequest) -> Entry:
+    def _intended(self, limit_request: LimitRequest) -> OriginalsEntry:
         """The journal entry that covers the policy before, during and after the change."""
-        policy = self.policies[wanted.policy]
-        written = self._actuator.writes_of(policy, wanted)
-        held = self._ledger.held.get(wanted.policy)
-        if held is None:
-            return Entry(self._actuator.save_original(policy), written)
+        policy = self.policies[limit_request.policy]
+        written = self._actuator.writes_of(policy, limit_request)
+        changed = self._ledger.changed.get(limit_request.policy)
+        if changed is None:
+            return OriginalsEntry(self._actuator.save_original(policy), written)
         # Never a new original over a journaled one: that would be our own value.
-        return Entry(held.entry.original, _both(held.entry.written, written))
+        return OriginalsEntry(changed.entry.original, _both(changed.entry.written, written))
 
-    def _hold(
+    def _record(
         self,
         requests: Sequence[LimitRequest],
         outcomes: Sequence[LimitOutcome],
-        entries: Mapping[str, Entry],
+        entries: Mapping[str, OriginalsEntry],
     ) -> None:
-        surprises: dict[str, Entry] = {}
+        surprises: dict[str, OriginalsEntry] = {}
         throttling = Throttling(self._tree)
-        for wanted, outcome in zip(requests, outcomes, strict=True):
-            policy = self.policies[wanted.policy]
-            entry = entries[wanted.policy]
-            newest = self._actuator.writes_of(policy, wanted)
-            exact = Entry(entry.original, _newest(entry.written, newest))
-            seen = Limits(outcome.effective_min_khz, outcome.effective_khz)
-            self._ledger.held[wanted.policy] = Held(exact, wanted, seen)
-            if outcome.effective_khz < expected_max_khz(policy, wanted.max_khz) and not all(
-                is_ours(self._tree, policy, exact.original, exact.written, throttling).values()
+        for limit_request, outcome in zip(requests, outcomes, strict=True):
+            policy = self.policies[limit_request.policy]
+            entry = entries[limit_request.policy]
+            newest = self._actuator.writes_of(policy, limit_request)
+            exact = OriginalsEntry(entry.original, _newest(entry.written, newest))
+            last_read = FrequencyLimits(outcome.effective_min_khz, outcome.effective_khz)
+            self._ledger.changed[limit_request.policy] = ChangedPolicy(
+                exact, limit_request, last_read
+            )
+            if outcome.effective_khz < expected_max_khz(policy, limit_request.max_khz) and not all(
+                own_values(self._tree, policy, exact.original, exact.written, throttling).values()
             ):
                 # Something that leaves no trace holds it lower: what came of our write is ours.
-                came_of_it = self._actuator.writes_of(
+                resulting = self._actuator.writes_of(
                     policy, LimitRequest(policy.name, outcome.effective_khz)
                 )
-                surprises[wanted.policy] = Entry(exact.original, _both(exact.written, came_of_it))
+                surprises[limit_request.policy] = OriginalsEntry(
+                    exact.original, _both(exact.written, resulting)
+                )
         if surprises:
             for name, entry in surprises.items():
-                self._ledger.held[name] = replace(self._ledger.held[name], entry=entry)
+                self._ledger.changed[name] = replace(self._ledger.changed[name], entry=entry)
             with suppress(JournalUnavailable):  # it is done; the ledger tells of the problem
                 self._ledger.cover(surprises)
 
-    def _keep_what_is_as_before(self, before: Mapping[str, Held | None]) -> None:
+    def _keep_what_was_undone(self, before: Mapping[str, ChangedPolicy | None]) -> None:
         """After a failed change that was undone; what was not undone is restored with a tick."""
-        for name, held in before.items():
+        for name, changed in before.items():
             try:
-                seen = self._actuator.read(self.policies[name])
+                last_read = self._actuator.read(self.policies[name])
             except HostError:
                 continue
-            if held is not None and held.request is not None and seen == held.seen is not None:
-                entry = self._ledger.held[name].entry
-                self._ledger.held[name] = replace(held, entry=entry)
+            if (
+                changed is not None
+                and changed.request is not None
+                and last_read == changed.last_read is not None
+            ):
+                entry = self._ledger.changed[name].entry
+                self._ledger.changed[name] = replace(changed, entry=entry)
 
 
-def _unchanged(wanted: LimitRequest, seen: Limits) -> LimitOutcome:
-    clamped = seen.max_khz != wanted.max_khz
-    return LimitOutcome(wanted.policy, wanted.max_khz, seen.max_khz, clamped, seen.min_khz)
+def _unchanged(limit_request: LimitRequest, last_read: FrequencyLimits) -> LimitOutcome:
+    clamped = last_read.max_khz != limit_request.max_khz
+    return LimitOutcome(
+        limit_request.policy, limit_request.max_khz, last_read.max_khz, clamped, last_read.min_khz
+    )
 
 
 def _both(older: Written, newer: Written) -> Written:

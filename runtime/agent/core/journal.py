@@ -29,7 +29,7 @@ _CHECK = b"\n%08x\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class OriginalsEntry:
     """One policy the agent changed, or was about to change."""
 
     original: Original
@@ -40,21 +40,21 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     version: Literal[1]
     boot_id: str
     epoch: Annotated[int, msgspec.Meta(ge=0)]
-    entries: dict[PolicyName, Entry]
+    entries: dict[PolicyName, OriginalsEntry]
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordedOriginals:
     """What an earlier start left behind."""
 
     epoch: int | None
     """The last epoch; None where there was no journal."""
-    entries: Mapping[str, Entry]
+    entries: Mapping[str, OriginalsEntry]
     void: int
     """Entries of another boot, which mean nothing any more."""
 
 
-class Journal:
+class OriginalsJournal:
     """One file, replaced whole; every save is durable when it returns.
 
     Only who holds the lock of the folder has a journal, so that no two processes write one.
@@ -65,29 +65,29 @@ class Journal:
         self._file = ReplacedFile(self.path, durable=True)
         self._boot_id = boot_id
 
-    def load(self) -> Recorded:
+    def load(self) -> RecordedOriginals:
         check_private_file(self.path)
         try:
             with self.path.open("rb") as file:
                 data = file.read(_LONGEST + 1)
         except FileNotFoundError:
-            return Recorded(None, {}, 0)
+            return RecordedOriginals(None, {}, 0)
         except OSError as error:
             raise JournalUnavailable(self.path, error) from error
         if len(data) > _LONGEST:
             raise JournalCorrupt(self.path, "too long")
         try:
-            content = msgspec.json.decode(_checked(data), type=_File)
+            content = msgspec.json.decode(_without_checksum(data), type=_File)
         except (ValueError, msgspec.DecodeError, RecursionError) as error:
             raise JournalCorrupt(self.path, str(error)) from error
         for name, entry in content.entries.items():
             if entry.original.policy != name:
                 raise JournalCorrupt(self.path, f"{name} holds the entry of another policy")
         if content.boot_id != self._boot_id:
-            return Recorded(content.epoch, {}, len(content.entries))
-        return Recorded(content.epoch, content.entries, 0)
+            return RecordedOriginals(content.epoch, {}, len(content.entries))
+        return RecordedOriginals(content.epoch, content.entries, 0)
 
-    def save(self, epoch: int, entries: Mapping[str, Entry]) -> None:
+    def save(self, epoch: int, entries: Mapping[str, OriginalsEntry]) -> None:
         """Replace the journal; after an error the old or the new one is there, never a mixture."""
         data = msgspec.json.encode(_File(1, self._boot_id, epoch, dict(entries)))
         try:
@@ -96,7 +96,7 @@ class Journal:
             raise JournalUnavailable(self.path, error) from error
 
 
-def _checked(data: bytes) -> bytes:
+def _without_checksum(data: bytes) -> bytes:
     content, check = data[: -len(_CHECK % 0)], data[-len(_CHECK % 0) :]
     if check != _CHECK % zlib.crc32(content):
         raise ValueError("the checksum does not fit")

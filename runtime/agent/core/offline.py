@@ -5,7 +5,7 @@ from pathlib import Path
 
 from energy.tree import FolderTree
 from runtime.agent.core.audit import AuditLog
-from runtime.agent.core.journal import Journal
+from runtime.agent.core.journal import OriginalsJournal
 from runtime.agent.core.restore import restore_host
 from runtime.agent.core.state import StateLock, StateLocked
 from runtime.agent.host.host import read_boot_id
@@ -37,7 +37,7 @@ def restore_offline(config: AgentConfig, root: Path) -> OfflineOutcome:
             audit = AuditLog(
                 Path(config.files.audit), config.files.audit_max_mb * _BYTES_PER_MB, clock
             )
-            restored = restore_host(Journal(lock, read_boot_id(tree)), tree, audit)
+            restored = restore_host(OriginalsJournal(lock, read_boot_id(tree)), tree, audit)
     except StateLocked as error:
         return OfflineOutcome(f"left to the agent that is running: {error}", False)
     parts = [

@@ -13,7 +13,7 @@ from energy.cpufreq.policy import CpuPolicy
 from energy.errors import HostError, PolicyUnknown
 from energy.tree import Tree
 from runtime.agent.core.audit import AuditLog
-from runtime.agent.core.journal import Entry, Journal
+from runtime.agent.core.journal import OriginalsEntry, OriginalsJournal
 from runtime.agent.core.ledger import Ledger
 from runtime.agent.wire.messages import Released
 
@@ -31,16 +31,20 @@ def restore_policies(
     left_alone: list[str] = []
     failed: dict[str, str] = {}
     for name in list(names):
-        held = ledger.held[name]
+        changed = ledger.changed[name]
         try:
-            outcome = _restore(tree, policies.get(name), held.entry)
-        except Exception as error:  # even a mistake of ours must not keep the others from it
+            outcome = _restore(tree, policies.get(name), changed.entry)
+        except (
+            Exception
+        ) as error:  # even a mistake in this code must not keep the others from being restored
             failed[name] = str(error) if isinstance(error, HostError) else repr(error)
-            if held.problem != failed[name]:
+            if changed.problem != failed[name]:
                 audit.event("restore_failed", reason=reason, policy=name, message=failed[name])
-            ledger.held[name] = replace(held, request=None, seen=None, problem=failed[name])
+            ledger.changed[name] = replace(
+                changed, request=None, last_read=None, problem=failed[name]
+            )
             continue
-        del ledger.held[name]
+        del ledger.changed[name]
         if outcome.left_alone:
             left_alone.append(name)
             attributes = " ".join(outcome.left_alone)
@@ -53,21 +57,21 @@ def restore_policies(
     return Released(tuple(restored), tuple(left_alone), failed)
 
 
-def _restore(tree: Tree, policy: CpuPolicy | None, entry: Entry) -> RestoreOutcome:
+def _restore(tree: Tree, policy: CpuPolicy | None, entry: OriginalsEntry) -> RestoreOutcome:
     if policy is None:
         raise PolicyUnknown(entry.original.policy)
     return restore(tree, policy, entry.original, entry.written)
 
 
-def restore_host(journal: Journal, tree: Tree, audit: AuditLog) -> Released:
+def restore_host(journal: OriginalsJournal, tree: Tree, audit: AuditLog) -> Released:
     """Restore a host whose agent is gone (`ExecStopPost`), from its journal alone.
 
     Raises `JournalCorrupt` when nobody knows the originals any more.
     """
     ledger = Ledger(journal)
     ledger.load(first_epoch=0)
-    policies = by_name(discover(tree)) if ledger.held else {}
-    return restore_policies(tree, policies, ledger, ledger.held, audit, "restore command")
+    policies = by_name(discover(tree)) if ledger.changed else {}
+    return restore_policies(tree, policies, ledger, ledger.changed, audit, "restore command")
 
 
 def by_name(policies: Collection[CpuPolicy]) -> dict[str, CpuPolicy]:

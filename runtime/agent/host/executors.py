@@ -45,7 +45,7 @@ class Executor:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class ExecutorArguments:
     """What the command line of an executor says."""
 
     application: str
@@ -55,7 +55,7 @@ class Claim:
     cores: int | None
 
 
-def parse_command_line(command_line: bytes) -> Claim | None:
+def parse_command_line(command_line: bytes) -> ExecutorArguments | None:
     """None: no executor, or one whose arguments are not what Spark writes."""
     main_class = _MAIN_CLASS.search(command_line)
     if main_class is None:
@@ -73,7 +73,7 @@ def parse_command_line(command_line: bytes) -> Claim | None:
         return None
     if cores is not None and not _CORES.fullmatch(cores):
         return None
-    return Claim(
+    return ExecutorArguments(
         application.decode(),
         executor_id.decode(),
         None if hostname is None else hostname.decode().strip("[]"),
@@ -83,7 +83,7 @@ def parse_command_line(command_line: bytes) -> Claim | None:
 
 @dataclass(slots=True)
 class _Tree:
-    claim: Claim
+    claim: ExecutorArguments
     members: dict[int, ProcessStat] = field(default_factory=dict)
     """By pid, parents before their children, as they were last read."""
     time: TreeTime = field(default_factory=TreeTime)
@@ -95,7 +95,7 @@ class _Known:
     """A process that was looked at."""
 
     stat: ProcessStat
-    claim: Claim | None = None
+    claim: ExecutorArguments | None = None
     tree: _Tree | None = None
     """Stays when the executor ends: its orphans are not executors."""
     wait_scans: int = 1
@@ -179,8 +179,8 @@ class ExecutorFinder:
         for pid in self._known.keys() - set(living):
             del self._known[pid]
         due = [pid for pid in living if self._is_due(pid)]
-        news = [self._look(pid) for pid in due[:_MOST_LOOKS]]
-        if any(news):
+        is_new = [self._look(pid) for pid in due[:_MOST_LOOKS]]
+        if any(is_new):
             self._assign()
 
     def _is_due(self, pid: int) -> bool:
@@ -206,7 +206,7 @@ class ExecutorFinder:
         known.wait_scans = min(2 * known.wait_scans, _LONGEST_WAIT_SCANS)
         return is_new or known.claim is not None
 
-    def _claim(self, pid: int) -> Claim | None:
+    def _claim(self, pid: int) -> ExecutorArguments | None:
         try:
             claim = parse_command_line(self._processes.command_line(pid))
         except OSError:

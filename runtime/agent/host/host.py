@@ -1,18 +1,17 @@
 """The host an agent serves: the machine it runs on, or an emulated one in its place."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Protocol
 
 from energy.errors import MeterUnavailable
-from energy.meters.choose import choose_meter
-from energy.meters.contract import Meter, PowerSource
+from energy.meters.choose import ChosenMeter, choose_meter
+from energy.meters.contract import PowerSource
 from energy.tree import FolderTree, Tree
 from runtime.agent.host.executors import Executor, ExecutorFinder
 from runtime.agent.service.settings import AgentConfig, EnergyRules
-from runtime.clock import Clock
+from runtime.clock import HostClock
 
 _BOOT_ID = "/proc/sys/kernel/random/boot_id"
 
@@ -52,15 +51,7 @@ class RealHost:
         """Nothing was made."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChosenMeter:
-    """The meter of a host, or why there is none."""
-
-    meter: Meter | None
-    reason: str | None
-
-
-def open_host(config: AgentConfig, root: Path, clock: Clock) -> Host:
+def open_host(config: AgentConfig, root: Path, clock: HostClock) -> Host:
     finder = ExecutorFinder(config.executors.hostname)
     if not config.emulation.enabled:
         return RealHost(root, finder)
@@ -73,10 +64,9 @@ def open_meter(rules: EnergyRules, host: Host) -> ChosenMeter:
     """Frequencies can be set without a meter, so that none is no reason to stop."""
     source: PowerSource = "emulated" if host.emulated else "measured"
     try:
-        meter = choose_meter(rules.meter, host.tree, rules.full_power_w, source)
+        return choose_meter(rules.meter, host.tree, rules.full_power_w, source)
     except MeterUnavailable as error:
         return ChosenMeter(None, str(error))
-    return ChosenMeter(meter, None if meter is not None else "switched off, energy.meter = none")
 
 
 def read_boot_id(tree: Tree) -> str:

@@ -16,7 +16,7 @@ from energy.prior import prior_watts
 from energy.tree import Tree
 from runtime.agent.host.executors import Executor, ExecutorFinder
 from runtime.agent.service.settings import AgentConfig
-from runtime.clock import Clock
+from runtime.clock import HostClock
 
 
 class VirtualHost:
@@ -24,7 +24,7 @@ class VirtualHost:
 
     emulated = True
 
-    def __init__(self, config: AgentConfig, finder: ExecutorFinder, clock: Clock) -> None:
+    def __init__(self, config: AgentConfig, finder: ExecutorFinder, clock: HostClock) -> None:
         settings = config.emulation
         host = EmulatedHost(
             HostDescription(

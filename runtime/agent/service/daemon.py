@@ -19,7 +19,7 @@ import msgspec
 from energy.errors import HostError
 from runtime.agent.core.agent import Agent, Identity
 from runtime.agent.core.audit import AuditLog
-from runtime.agent.core.journal import Journal
+from runtime.agent.core.journal import OriginalsJournal
 from runtime.agent.core.state import StateLock
 from runtime.agent.host.host import Host, open_host, open_meter, read_boot_id
 from runtime.agent.service.metrics import AgentMetrics
@@ -43,7 +43,7 @@ _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _BYTES_PER_MB = 1_000_000
 
 
-class EventLog:
+class ServiceLog:
     """One line of JSON for each event, for the journal of systemd."""
 
     def __init__(self, stream: TextIO) -> None:
@@ -69,7 +69,7 @@ def run_agent(
         check_unwritable(config_path)
     files = TlsFiles.of(config.tls)
     tls = None if files is None else ServerTls(files)
-    log = EventLog(stream or sys.stderr)
+    log = ServiceLog(stream or sys.stderr)
     clock = SystemClock()
     try:
         with StateLock(Path(config.files.state)) as lock:
@@ -86,7 +86,7 @@ def run_agent(
                     config.frequency,
                     chosen.meter,
                     chosen.reason,
-                    Journal(lock, boot_id),
+                    OriginalsJournal(lock, boot_id),
                     audit,
                     clock,
                     host.executors,
@@ -111,7 +111,7 @@ class Daemon:
         audit: AuditLog,
         host: Host,
         tls: ServerTls | None,
-        log: EventLog,
+        log: ServiceLog,
     ) -> None:
         self._config = config
         self._agent = agent
@@ -216,7 +216,7 @@ class Daemon:
         try:
             self._host.follow()
         except HostError as error:
-            self._tell(str(error))
+            self._log_once(str(error))
         else:
             self._problem = None
 
@@ -262,9 +262,9 @@ class Daemon:
 
     def _on_failure(self, error: BaseException | None) -> None:
         words = "".join(traceback.format_exception(error)) if error is not None else "unknown"
-        self._tell(words)
+        self._log_once(words)
 
-    def _tell(self, problem: str) -> None:
+    def _log_once(self, problem: str) -> None:
         """Once for each, not once a second."""
         if problem != self._problem:
             self._problem = problem

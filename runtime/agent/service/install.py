@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Literal
 
 from runtime.agent.service.documents import default_agent_toml
-from runtime.agent.service.load import DEFAULT_PATH
+from runtime.agent.service.settings import DEFAULT_PATH
 from runtime.files import replace_file
 
 State = Literal["new", "unchanged", "kept", "different"]
@@ -49,7 +49,7 @@ class InstalledFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class InstallStep:
     """One file beside what is there now."""
 
     file: InstalledFile
@@ -106,12 +106,12 @@ def service_files(command: Path) -> tuple[InstalledFile, ...]:
     )
 
 
-def plan(wanted: Sequence[InstalledFile], prefix: Path) -> tuple[Step, ...]:
+def plan(wanted: Sequence[InstalledFile], prefix: Path) -> tuple[InstallStep, ...]:
     """What each file would mean below a prefix, "/" on the host itself; nothing is written."""
     return tuple(_step(file, prefix / file.path.relative_to("/")) for file in wanted)
 
 
-def carry_out(steps: Sequence[Step]) -> None:
+def carry_out(steps: Sequence[InstallStep]) -> None:
     """Write what is new or different."""
     for step in steps:
         if step.state in ("new", "different"):
@@ -119,15 +119,15 @@ def carry_out(steps: Sequence[Step]) -> None:
             replace_file(step.place, step.file.content.encode(), step.file.mode, durable=True)
 
 
-def _step(file: InstalledFile, place: Path) -> Step:
+def _step(file: InstalledFile, place: Path) -> InstallStep:
     if not os.path.lexists(place):
-        return Step(file, place, "new", None, None)
+        return InstallStep(file, place, "new", None, None)
     if file.operators:
-        return Step(file, place, "kept", None, None)
+        return InstallStep(file, place, "kept", None, None)
     present = place.read_bytes().decode("utf-8", "replace")
     mode = stat.S_IMODE(place.stat().st_mode)
     same = (present, mode) == (file.content, file.mode)
-    return Step(file, place, "unchanged" if same else "different", present, mode)
+    return InstallStep(file, place, "unchanged" if same else "different", present, mode)
 
 
 def _packaged(name: str) -> str:

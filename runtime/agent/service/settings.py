@@ -2,25 +2,39 @@
 
 Read by the same strict loader as the controller's configuration (`runtime.config`); the conventions
 of `Meta.extra` are those of `runtime.config.schema`. What options say together is checked in
-`contradictions` below.
+`contradictions` below. Who may write the file is checked by the daemon, not here.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from ipaddress import ip_address
+from pathlib import Path
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from runtime.config.strict import Contradiction
+from runtime.config.strict import Contradiction, read_strictly
+
+DEFAULT_PATH = Path("/etc/foresight/agent.toml")
 
 
-def _path(description: str, absent: str, example: str) -> Meta:
-    return Meta(
-        pattern=r"^/[^\x00]*$",
-        max_length=1024,
-        description=description,
-        extra={"kind": "an absolute path", "absent": absent, "example": example},
-    )
+def _number(
+    description: str, least: float, most: float, unit: str | None = None, **extra: object
+) -> Meta:
+    extra |= {} if unit is None else {"unit": unit}
+    return Meta(ge=least, le=most, description=description, extra=extra)
+
+
+def _positive(description: str, most: float, unit: str) -> Meta:
+    return Meta(gt=0, le=most, description=description, extra={"unit": unit})
+
+
+def _path(description: str, longest: int = 1024, **extra: object) -> Meta:
+    extra.setdefault("kind", "an absolute path")
+    return Meta(pattern=r"^/[^\x00]*$", max_length=longest, description=description, extra=extra)
+
+
+def _text(description: str, pattern: str, longest: int | None = None, **extra: object) -> Meta:
+    return Meta(pattern=pattern, max_length=longest, description=description, extra=extra)
 
 
 class Listen(Struct, frozen=True, forbid_unknown_fields=True):
@@ -29,42 +43,38 @@ class Listen(Struct, frozen=True, forbid_unknown_fields=True):
     address: (
         Annotated[
             str,
-            Meta(
-                pattern=r"^[0-9A-Fa-f:.]+$",
-                max_length=45,
-                description="IP address for controllers. Anything but loopback needs [tls].",
-                extra={
-                    "kind": "an IP address",
-                    "absent": "no TCP, the UNIX socket alone",
-                    "example": "127.0.0.1",
-                },
+            _text(
+                "IP address on which controllers reach the agent; anything but a loopback address "
+                "needs [tls].",
+                r"^[0-9A-Fa-f:.]+$",
+                longest=45,
+                kind="an IP address",
+                absent="no TCP, the UNIX socket alone",
+                example="127.0.0.1",
             ),
         ]
         | None
     ) = None
     port: Annotated[
-        int, Meta(ge=0, le=65535, description="TCP port; 0 takes a free one and logs it.")
+        int, _number("TCP port for controllers; 0 takes a free one and logs it.", 0, 65535)
     ] = 9797
     socket: Annotated[
         str,
-        Meta(
-            pattern=r"^/[^\x00]*$",
-            max_length=107,
-            description="UNIX socket of the local administration, mode 0660.",
-            extra={"kind": "an absolute path of at most 107 characters"},
+        _path(
+            "UNIX socket for administration on this host, created with mode 0660.",
+            longest=107,
+            kind="an absolute path of at most 107 characters",
         ),
     ] = "/run/foresight/agent.sock"
     socket_group: (
         Annotated[
             str,
-            Meta(
-                pattern=r"^[a-z_][a-z0-9_-]{0,31}$",
-                description="Group that may use the UNIX socket.",
-                extra={
-                    "kind": "the name of a group",
-                    "absent": "the agent's own group",
-                    "example": "foresight",
-                },
+            _text(
+                "Group whose members may use the UNIX socket.",
+                r"^[a-z_][a-z0-9_-]{0,31}$",
+                kind="the name of a group",
+                absent="the agent's own group",
+                example="foresight",
             ),
         ]
         | None
@@ -78,24 +88,29 @@ class Tls(Struct, frozen=True, forbid_unknown_fields=True):
         Annotated[
             str,
             _path(
-                "Certificate of the private authority that signed the controllers.",
-                "no TLS",
-                "/etc/foresight/ca.pem",
+                "Certificate of the private authority that signs the controllers' certificates.",
+                absent="no TLS",
+                example="/etc/foresight/ca.pem",
             ),
         ]
         | None
     ) = None
     certificate: (
-        Annotated[str, _path("Certificate of this agent.", "no TLS", "/etc/foresight/agent.pem")]
+        Annotated[
+            str,
+            _path(
+                "Certificate of this agent.", absent="no TLS", example="/etc/foresight/agent.pem"
+            ),
+        ]
         | None
     ) = None
     key: (
         Annotated[
             str,
             _path(
-                "Key of this agent, readable by its owner alone.",
-                "no TLS",
-                "/etc/foresight/agent.key",
+                "Private key of this agent, readable by its owner alone.",
+                absent="no TLS",
+                example="/etc/foresight/agent.key",
             ),
         ]
         | None
@@ -104,7 +119,8 @@ class Tls(Struct, frozen=True, forbid_unknown_fields=True):
         tuple[Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$")], ...],
         Meta(
             max_length=64,
-            description="Names of the controllers that may command, as in their certificates.",
+            description="Names of the controllers that may send commands, as in their "
+            "certificates.",
             extra={"kind": "a list of at most 64 names"},
         ),
     ] = ("controller",)
@@ -116,33 +132,30 @@ class FrequencyRules(Struct, frozen=True, forbid_unknown_fields=True):
     actuation: Annotated[
         Literal["cap", "userspace"],
         Meta(
-            description="Cap the frequency and leave the governor alone, or switch to the "
-            "userspace governor and set the speed."
+            description="How the frequency is lowered: cap limits it and leaves the governor "
+            "alone, userspace switches to the userspace governor and sets the speed."
         ),
     ] = "cap"
     floor_khz: (
         Annotated[
             int,
-            Meta(
-                ge=10_000,
-                le=10_000_000,
-                description="Lowest frequency a controller may cap at.",
-                extra={"unit": "kHz", "absent": "the hardware minimum", "example": 1_200_000},
+            _number(
+                "Lowest frequency that a controller may cap the CPUs at.",
+                10_000,
+                10_000_000,
+                "kHz",
+                absent="the hardware minimum",
+                example=1_200_000,
             ),
         ]
         | None
     ) = None
     min_dwell_ms: Annotated[
-        int,
-        Meta(
-            ge=0,
-            le=60_000,
-            description="Shortest time between two changes.",
-            extra={"unit": "ms"},
-        ),
+        int, _number("Shortest time between two changes of the frequency.", 0, 60_000, "ms")
     ] = 200
     may_move_minimum: Annotated[
-        bool, Meta(description="Whether controllers may set scaling_min_freq as well.")
+        bool,
+        Meta(description="Whether controllers may set the lower limit (scaling_min_freq) as well."),
     ] = False
 
 
@@ -151,81 +164,52 @@ class EnergyRules(Struct, frozen=True, forbid_unknown_fields=True):
 
     meter: Annotated[
         Literal["auto", "powercap", "pyrapl", "modelled", "none"],
-        Meta(description="Meter to use; auto takes the best there is."),
+        Meta(description="Energy meter to use; auto takes the best one that works on this host."),
     ] = "auto"
     full_power_w: Annotated[
         float,
-        Meta(
-            gt=0,
-            le=100_000,
-            description="Power of the host under full load, for the modelled meter.",
-            extra={"unit": "W"},
+        _positive(
+            "Power of the host under full load, from which the modelled meter estimates.",
+            100_000,
+            "W",
         ),
     ] = 100.0
 
 
-class Guard(Struct, frozen=True, forbid_unknown_fields=True):
-    """Bounds on what callers may cost."""
+class CallerLimits(Struct, frozen=True, forbid_unknown_fields=True):
+    """Limits on what callers may cost the host."""
 
     requests_per_s: Annotated[
         float,
-        Meta(
-            gt=0, le=10_000, description="Sustained requests of one caller.", extra={"unit": "1/s"}
-        ),
+        _positive("Requests that one caller may send in the long run.", 10_000, "1/s"),
     ] = 20.0
-    burst: Annotated[int, Meta(ge=1, le=10_000, description="Requests of one caller at once.")] = 40
+    burst: Annotated[
+        int, _number("Requests that one caller may send at once after a pause.", 1, 10_000)
+    ] = 40
     max_connections: Annotated[
-        int, Meta(ge=1, le=1000, description="Connections open at the same time.")
+        int, _number("Connections that may be open at the same time.", 1, 1000)
     ] = 32
     timeout_s: Annotated[
         float,
-        Meta(
-            ge=0.1,
-            le=60,
-            description="Longest TLS handshake, and longest wait for a complete request.",
-            extra={"unit": "s"},
-        ),
+        _number("Longest TLS handshake, and longest wait for a complete request.", 0.1, 60, "s"),
     ] = 5.0
     idle_timeout_s: Annotated[
-        float,
-        Meta(
-            ge=1,
-            le=3600,
-            description="An idle connection is closed after this time.",
-            extra={"unit": "s"},
-        ),
+        float, _number("Time after which an idle connection is closed.", 1, 3600, "s")
     ] = 75.0
 
 
-class Files(Struct, frozen=True, forbid_unknown_fields=True):
+class AgentFiles(Struct, frozen=True, forbid_unknown_fields=True):
     """Where the agent keeps its journal and its audit log."""
 
     state: Annotated[
-        str,
-        Meta(
-            pattern=r"^/[^\x00]*$",
-            max_length=1024,
-            description="Folder of the journal of originals.",
-            extra={"kind": "an absolute path"},
-        ),
+        str, _path("Folder of the journal that keeps the original frequency limits.")
     ] = "/var/lib/foresight"
     audit: Annotated[
-        str,
-        Meta(
-            pattern=r"^/[^\x00]*$",
-            max_length=1024,
-            description="Audit log: every command, accepted or refused, one JSON line each.",
-            extra={"kind": "an absolute path"},
-        ),
+        str, _path("Audit log: every command, accepted or refused, one JSON line each.")
     ] = "/var/log/foresight/audit.jsonl"
     audit_max_mb: Annotated[
         int,
-        Meta(
-            ge=1,
-            le=10_000,
-            description="Size at which the audit log is rotated; one older file is kept.",
-            extra={"unit": "MB"},
-        ),
+        _number("Size at which the audit log is rotated; one older file is kept.", 1, 10_000, "MB"),
     ] = 50
 
 
@@ -235,14 +219,13 @@ class ExecutorRules(Struct, frozen=True, forbid_unknown_fields=True):
     hostname: (
         Annotated[
             str,
-            Meta(
-                pattern=r"^[A-Za-z0-9][A-Za-z0-9.:_-]{0,252}$",
-                description="Only executors that Spark registered under this host name.",
-                extra={
-                    "kind": "a host name or IP address",
-                    "absent": "all on this machine",
-                    "example": "127.0.0.2",
-                },
+            _text(
+                "Host name under which the executors of this host are registered with Spark; "
+                "others are ignored.",
+                r"^[A-Za-z0-9][A-Za-z0-9.:_-]{0,252}$",
+                kind="a host name or IP address",
+                absent="all executors on this machine",
+                example="127.0.0.2",
             ),
         ]
         | None
@@ -255,39 +238,39 @@ class Emulation(Struct, frozen=True, forbid_unknown_fields=True):
     enabled: Annotated[bool, Meta(description="Whether the host is emulated.")] = False
     driver: Annotated[
         Literal["acpi-cpufreq", "intel_pstate", "intel_cpufreq", "amd-pstate-epp"],
-        Meta(description="Driver whose behaviour is emulated."),
+        Meta(description="Frequency driver whose behaviour is emulated."),
     ] = "acpi-cpufreq"
-    cpus: Annotated[int, Meta(ge=1, le=1024, description="CPUs, one policy each.")] = 2
+    cpus: Annotated[
+        int, _number("Number of emulated CPUs, each with a frequency policy of its own.", 1, 1024)
+    ] = 2
     min_khz: Annotated[
-        int,
-        Meta(ge=10_000, le=10_000_000, description="Lowest frequency.", extra={"unit": "kHz"}),
+        int, _number("Lowest frequency of the emulated CPUs.", 10_000, 10_000_000, "kHz")
     ] = 1_200_000
     max_khz: Annotated[
-        int,
-        Meta(ge=10_000, le=10_000_000, description="Highest frequency.", extra={"unit": "kHz"}),
+        int, _number("Highest frequency of the emulated CPUs.", 10_000, 10_000_000, "kHz")
     ] = 2_000_000
     share: Annotated[
         float,
-        Meta(
-            ge=0.02,
-            le=1,
-            description="What one emulated CPU has of a real core at its highest frequency; less "
-            "than 1 puts more emulated CPUs on a machine than it has cores. Needs a throttle.",
+        _number(
+            "Share of a real core that one emulated CPU has at its highest frequency; less than 1 "
+            "puts more emulated CPUs on a machine than it has cores and needs a throttle.",
+            0.02,
+            1,
         ),
     ] = 1.0
     free_cpu_s: Annotated[
         float,
-        Meta(
-            ge=0,
-            le=3600,
-            description="CPU time that a new executor may use before its share holds, so that it "
-            "starts as fast as on a real host.",
-            extra={"unit": "s"},
+        _number(
+            "CPU time that a new executor may use before its share is enforced, so that it starts "
+            "as fast as on a real host.",
+            0,
+            3600,
+            "s",
         ),
     ] = 0.0
     throttle: Annotated[
         Literal["auto", "cgroup-v1", "cgroup-v2", "duty-cycle", "none"],
-        Meta(description="How the emulated frequency slows the executors down."),
+        Meta(description="How executors are slowed down to the emulated frequency."),
     ] = "auto"
 
 
@@ -298,14 +281,23 @@ class AgentConfig(Struct, frozen=True, forbid_unknown_fields=True):
     tls: Tls = Tls()
     frequency: FrequencyRules = FrequencyRules()
     energy: EnergyRules = EnergyRules()
-    guard: Guard = Guard()
-    files: Files = Files()
+    guard: CallerLimits = CallerLimits()
+    files: AgentFiles = AgentFiles()
     executors: ExecutorRules = ExecutorRules()
     emulation: Emulation = Emulation()
 
     @property
     def has_tls(self) -> bool:
         return self.tls.authority is not None
+
+
+def load_agent_config(path: str | Path | None, overrides: Sequence[str] = ()) -> AgentConfig:
+    """The configuration of a TOML file (None: all defaults), changed by `section.key=value`s.
+
+    Raises `ConfigError`, one line, for anything unreadable, unknown, out of range or
+    contradictory.
+    """
+    return read_strictly(AgentConfig, path, overrides, contradictions)
 
 
 def contradictions(config: AgentConfig) -> Iterator[Contradiction]:

@@ -73,15 +73,15 @@ class Hello(Answer, frozen=True):
     """Lowest cap the operator allows; None: whatever the hardware offers."""
     may_move_minimum: bool
     meter: str | None
-    """None: no energy on this host, see `meter_reason`."""
+    """None: no energy on this host."""
     energy_source: str | None
     meter_reason: str | None
+    """Why there is no meter, or none better."""
 
 
 class LeaseGranted(Answer, frozen=True):
     epoch: int
     holder: str
-    ttl_ms: int
 
 
 class Renewed(Answer, frozen=True):

@@ -15,7 +15,7 @@ from typing import Literal, Protocol
 from aiohttp import hdrs, web
 
 from runtime.agent.service.metrics import CONTENT_TYPE, AgentMetrics
-from runtime.agent.service.settings import Guard
+from runtime.agent.service.settings import CallerLimits
 from runtime.agent.wire.answers import JSON, answer_response, refusal_response, text_response
 from runtime.agent.wire.callers import Caller, Peer, identify, is_loopback_host
 from runtime.agent.wire.connections import Connection, ConnectionServer
@@ -86,7 +86,7 @@ class AgentServer:
         audit: AuditPort,
         worker: Worker,
         metrics: AgentMetrics,
-        guard: Guard,
+        guard: CallerLimits,
         allowed: tuple[str, ...],
         tls: ServerTls | None,
         after_command: Callable[[], None],

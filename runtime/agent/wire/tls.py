@@ -39,17 +39,17 @@ class ServerTls:
 
     def __init__(self, files: TlsFiles) -> None:
         self._files = files
-        self._seen = _fingerprint(files)
+        self._last_fingerprint = _fingerprint(files)
         self.context = server_context(files)
         self.generation = 0
         """Counts the sets of files that were taken into use."""
 
     def refresh(self) -> bool:
         """Whether a new set was taken into use; raises `ConfigError`, once, for a bad one."""
-        seen = _fingerprint(self._files)
-        if seen == self._seen:
+        fingerprint = _fingerprint(self._files)
+        if fingerprint == self._last_fingerprint:
             return False
-        self._seen = seen
+        self._last_fingerprint = fingerprint
         self.context = server_context(self._files)
         self.generation += 1
         return True
@@ -99,18 +99,18 @@ def _prove(server: ssl.SSLContext, files: TlsFiles) -> None:
     client.check_hostname = False
     client.load_verify_locations(cafile=files.authority)
     to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
-    ours = server.wrap_bio(to_server, to_client, server_side=True)
-    theirs = client.wrap_bio(to_client, to_server)
+    server_side = server.wrap_bio(to_server, to_client, server_side=True)
+    client_side = client.wrap_bio(to_client, to_server)
     try:
         for _ in range(_ROUND_TRIPS):
             try:
-                theirs.do_handshake()
+                client_side.do_handshake()
             except ssl.SSLWantReadError:
                 pass
             else:
                 return
             with suppress(ssl.SSLWantReadError):
-                ours.do_handshake()
+                server_side.do_handshake()
     except ssl.SSLError as error:
         raise ConfigError(
             str(files.certificate), f"no controller would trust it ({_words(error)})"

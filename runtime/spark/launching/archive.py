@@ -17,6 +17,7 @@ import psutil
 import pyspark
 from pyspark.sql import SparkSession
 
+from runtime.spark.driver import Driver
 from runtime.spark.launching.local_cluster import (
     LEAN_JAVA_OPTIONS,
     LocalCluster,
@@ -134,7 +135,7 @@ def _dump(draft: Path, folder: Path) -> None:
             rows = spark.range(1000, numPartitions=2).selectExpr("id", "id % 7 AS key")
             rows.groupBy("key").count().collect()
             rows.mapInArrow(lambda batches: batches, rows.schema).repartition(2).collect()
-            Scheduler(spark).set_target(0)
+            Scheduler(Driver.of(spark)).set_target(0)
             # By hand: Spark would kill it while it writes, which takes up to ten seconds.
             for executor in map(psutil.Process, cluster.executor_pids().values()):
                 executor.terminate()

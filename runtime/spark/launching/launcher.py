@@ -14,7 +14,7 @@ from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
 from runtime.config import Config
-from runtime.control.loop import Controller
+from runtime.control.loop import ControlLoop
 from runtime.spark.launching.options import SCALING_OPTIONS
 from runtime.spark.scaling.scheduler import ScalingRefused
 
@@ -29,10 +29,10 @@ _EXTRA_JAVA = "spark.executor.extraJavaOptions"
 class Launch:
     """One application under control: the controller of its current SparkContext."""
 
-    def __init__(self, attach: Callable[[SparkSession], Controller]) -> None:
+    def __init__(self, attach: Callable[[SparkSession], ControlLoop]) -> None:
         self._attach = attach
         self._context: SparkContext | None = None
-        self.controller: Controller | None = None
+        self.controller: ControlLoop | None = None
         self.refusal: ScalingRefused | None = None
         """Kept, in case the application catches what it cannot know."""
 

@@ -19,7 +19,7 @@ from typing import Self
 import psutil
 import pyspark
 
-from runtime.agent.host.executors import Claim, parse_command_line
+from runtime.agent.host.executors import ExecutorArguments, parse_command_line
 
 MASTER_HOST = "127.0.0.1"
 START_TIMEOUT_S = 120.0
@@ -260,7 +260,7 @@ def why_unavailable() -> str | None:
     return None
 
 
-def _claim(process: psutil.Process) -> Claim | None:
+def _claim(process: psutil.Process) -> ExecutorArguments | None:
     try:
         return parse_command_line(b"\0".join(map(os.fsencode, process.cmdline())) + b"\0")
     except psutil.Error:

@@ -8,23 +8,10 @@ end within the grace period.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
+from mpc.events import Event, EventKind, Events
 from runtime.spark.scaling.executors import ExecutorInfo, SchedulerPort
 from runtime.spark.scaling.startup_delay import LONGEST_S, StartUpDelay
-
-EventKind = Literal["started", "lost", "draining", "drained", "killed", "held", "stalled"]
-
-
-@dataclass(frozen=True, slots=True)
-class ScalingEvent:
-    """Something that happened to executors since the last step."""
-
-    kind: EventKind
-    executor_id: str | None
-    """None: it is about the application, not about one executor."""
-    host: str | None
-    detail: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +33,7 @@ class ScalingState:
     """All that are registered, those that leave included."""
     start_up_s: float
     """Learned: from an order to an executor at full speed."""
-    events: tuple[ScalingEvent, ...]
+    events: Events
 
 
 @dataclass(slots=True)
@@ -95,7 +82,7 @@ class ExecutorScaler:
         self._wanted: int | None = None
         self._requested: int | None = None
         """As the cluster manager has it; None until the first order."""
-        self._held_since_s: float | None = None
+        self._delayed_since_s: float | None = None
         self._reminded_s: float | None = None
         self._known: dict[str, ExecutorInfo] | None = None
         self._cold: set[str] = set()
@@ -103,28 +90,35 @@ class ExecutorScaler:
         self._leaving: dict[str, _Leaving] = {}
         self._starts: list[_Start] = []
         """Executors on their way, oldest first."""
-        self._events: list[ScalingEvent] = []
+        self._events: list[Event] = []
 
-    def request(self, executors: int) -> ScalingState:
-        """Ask for a number, clamped to the bounds, and take the first step towards it."""
+    def steer(self, executors: int) -> ScalingState:
+        """Ask for a number, clamped to the bounds, and give the next orders towards it."""
         most = executors if self._max is None else min(executors, self._max)
-        self._wanted = max(most, self._min)
-        return self.reconcile()
+        wanted = max(most, self._min)
+        now_s, registered, serving = self._look()
+        self._move_target(wanted, len(serving), now_s)
+        self._wanted = wanted
+        self._remind(now_s)
+        serving = self._drain_surplus(serving, now_s)
+        self._kill_overdue(now_s)
+        return self._state(registered, serving)
 
-    def reconcile(self) -> ScalingState:
-        """Compare what runs with what was asked for and give the next orders; once a step.
+    def observe(self) -> ScalingState:
+        """What runs; gives no order of any kind."""
+        _, registered, serving = self._look()
+        return self._state(registered, serving)
 
-        Before the first request it only watches.
-        """
+    def _look(self) -> tuple[float, tuple[ExecutorInfo, ...], list[ExecutorInfo]]:
         now_s = self._clock_s()
         executors = {info.executor_id: info for info in self._port.executors()}
         self._observe(executors, now_s)
         serving = [info for info in executors.values() if info.executor_id not in self._leaving]
-        if self._wanted is not None:
-            self._move_target(self._wanted, len(serving), now_s)
-            self._remind(now_s)
-            serving = self._drain_surplus(serving, now_s)
-            self._kill_overdue(now_s)
+        return now_s, tuple(executors.values()), serving
+
+    def _state(
+        self, registered: tuple[ExecutorInfo, ...], serving: list[ExecutorInfo]
+    ) -> ScalingState:
         requested = len(serving) if self._requested is None else self._requested
         events, self._events = tuple(self._events), []
         return ScalingState(
@@ -133,7 +127,7 @@ class ExecutorScaler:
             observed=len(serving),
             pending=max(0, requested - len(serving)),
             leaving=len(self._leaving),
-            executors=tuple(executors.values()),
+            executors=registered,
             start_up_s=self.start_up.seconds,
             events=events,
         )
@@ -156,27 +150,29 @@ class ExecutorScaler:
             start = self._starts.pop(0)
             if start.is_clean:
                 self.start_up.register.update(max(0.0, now_s - info.age_s - start.asked_s))
-        self._add_event("started", info.executor_id, info.host, "registered")
+        self._note(EventKind.EXECUTOR_STARTED, info.executor_id, info.host, "registered")
 
     def _note_end(self, executor_id: str, host: str) -> None:
         self._cold.discard(executor_id)
         leaving = self._leaving.pop(executor_id, None)
         if leaving is None:
-            self._add_event("lost", executor_id, host, "ended unasked; it is replaced")
+            self._note(EventKind.EXECUTOR_LOST, executor_id, host, "ended unasked; it is replaced")
         elif leaving.was_killed:
-            self._add_event("killed", executor_id, host, "did not end within the grace period")
+            self._note(
+                EventKind.EXECUTOR_KILLED, executor_id, host, "did not end within the grace period"
+            )
         else:
-            self._add_event("drained", executor_id, host, "ended after its last task")
+            self._note(EventKind.EXECUTOR_DRAINED, executor_id, host, "ended after its last task")
 
     def _move_target(self, wanted: int, serving: int, now_s: float) -> None:
         self._count_starts(serving, now_s)
         current = self._requested
-        if current is None or wanted > current or (wanted < current and not self._holds(now_s)):
+        if current is None or wanted > current or (wanted < current and not self._must_wait(now_s)):
             self._port.set_target(wanted)
             self._requested = current = wanted
             self._count_starts(serving, now_s)
         if wanted >= current:
-            self._held_since_s = None
+            self._delayed_since_s = None
 
     def _count_starts(self, serving: int, now_s: float) -> None:
         """From the target, so that the replacement of a lost executor is a start too."""
@@ -186,16 +182,17 @@ class ExecutorScaler:
         while len(self._starts) < missing:
             self._starts.append(_Start(now_s, is_clean))
 
-    def _holds(self, now_s: float) -> bool:
+    def _must_wait(self, now_s: float) -> bool:
         """Whether a smaller target has to wait, since it would undo starts in flight."""
         in_flight = [s for s in self._starts if now_s - s.asked_s < self._patience_s]
         if not in_flight:
             return False
-        if self._held_since_s is None:
-            self._held_since_s = now_s
-            self._add_event("held", None, None, f"{len(in_flight)} executors are still starting")
+        if self._delayed_since_s is None:
+            self._delayed_since_s = now_s
+            detail = f"{len(in_flight)} executors are still starting"
+            self._events.append(Event(EventKind.SCALE_IN_DELAYED, detail))
         # Executors that die as fast as they start must not hold it for ever.
-        return now_s - self._held_since_s < self._patience_s
+        return now_s - self._delayed_since_s < self._patience_s
 
     def _remind(self, now_s: float) -> None:
         """Order again what does not come: a Master that was restarted forgets targets."""
@@ -206,13 +203,11 @@ class ExecutorScaler:
         if now_s - since_s >= self._patience_s:
             self._port.set_target(self._requested)
             self._reminded_s = now_s
-            self._add_event(
-                "stalled",
-                None,
-                None,
+            detail = (
                 f"{len(self._starts)} executors have not come for {self._patience_s:g} s; "
-                "the cluster may be full",
+                "the cluster may be full"
             )
+            self._events.append(Event(EventKind.EXECUTORS_STALLED, detail))
 
     def _drain_surplus(self, serving: list[ExecutorInfo], now_s: float) -> list[ExecutorInfo]:
         """Returns those that stay."""
@@ -227,7 +222,7 @@ class ExecutorScaler:
         self._port.decommission([info.executor_id for info in victims])
         for info in victims:
             self._leaving[info.executor_id] = _Leaving(now_s + self._grace_s)
-            self._add_event("draining", info.executor_id, info.host, "holds least")
+            self._note(EventKind.EXECUTOR_DRAINING, info.executor_id, info.host, "holds least")
         return staying
 
     def _kill_overdue(self, now_s: float) -> None:
@@ -240,10 +235,8 @@ class ExecutorScaler:
             leaving.was_killed = True
             leaving.deadline_s = now_s + max(self._grace_s, 1.0)
 
-    def _add_event(
-        self, kind: EventKind, executor_id: str | None, host: str | None, detail: str
-    ) -> None:
-        self._events.append(ScalingEvent(kind, executor_id, host, detail))
+    def _note(self, kind: EventKind, executor_id: str, host: str, detail: str) -> None:
+        self._events.append(Event(kind, f"{executor_id} on {host}: {detail}"))
 
 
 def _holding(info: ExecutorInfo) -> tuple[int, int, int, float]:

@@ -7,11 +7,11 @@ the same scheduler backend but are untested.
 
 import json
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 from py4j.protocol import Py4JError
-from pyspark.sql import SparkSession
 
+from runtime.spark.driver import Driver
 from runtime.spark.scaling.executors import ExecutorInfo, SchedulerUnavailable
 
 _SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
@@ -21,26 +21,21 @@ class ScalingRefused(Exception):
     """This application cannot be scaled; the message says what to change."""
 
 
-def why_refused(spark: SparkSession) -> str | None:
-    """Why this session's executors cannot be scaled from here; None if they can."""
-    if not hasattr(spark, "_jsparkSession"):
-        return (
-            "this is a Spark Connect client, which has no handle on the driver: "
-            "run Foresight in the application that owns the SparkContext"
-        )
-    conf = spark.sparkContext.getConf()
-    if (conf.get("spark.dynamicAllocation.enabled") or "false").lower() == "true":
+def why_refused(driver: Driver) -> str | None:
+    """Why the executors of this application cannot be scaled; None if they can."""
+    if (driver.option("spark.dynamicAllocation.enabled") or "false").strip().lower() == "true":
         return (
             "spark.dynamicAllocation.enabled is true, and two allocators would undo each other: "
             "set it to false"
         )
-    master = conf.get("spark.master") or ""
+    master = driver.option("spark.master") or ""
     if master.startswith("local") and not master.startswith("local-cluster"):
         return (
             f"the master is {master}, where the driver is the only executor: "
             "use a cluster, such as spark://host:7077"
         )
-    if master.startswith(("spark://", "local-cluster")) and not conf.get("spark.executor.cores"):
+    standalone = master.startswith(("spark://", "local-cluster"))
+    if standalone and not driver.option("spark.executor.cores"):
         return (
             "spark.executor.cores is not set, so that one executor takes a whole worker: "
             "set it, such as to 1"
@@ -49,16 +44,15 @@ def why_refused(spark: SparkSession) -> str | None:
 
 
 class Scheduler:
-    """Implements `SchedulerPort` on one SparkSession."""
+    """Implements `SchedulerPort` on a live driver."""
 
-    def __init__(self, spark: SparkSession) -> None:
-        reason = why_refused(spark)
+    def __init__(self, driver: Driver) -> None:
+        reason = why_refused(driver)
         if reason is not None:
             raise ScalingRefused(reason)
-        self._spark = spark
-        context = spark.sparkContext
-        self._jvm = cast(Any, context._jvm)
-        self._context = cast(Any, context._jsc).sc()
+        self._driver = driver
+        self._jvm = driver.jvm
+        self._context = driver.context
         self._backend = self._context.schedulerBackend()
         jackson = self._jvm.com.fasterxml.jackson
         self._json = jackson.databind.ObjectMapper()
@@ -70,18 +64,17 @@ class Scheduler:
 
         It is the number the application starts with as well: see `start_with`.
         """
-        conf = self._spark.sparkContext.getConf()
-        cores = conf.get("spark.cores.max")
+        cores = self._driver.option("spark.cores.max")
         return None if cores is None else int(cores) // self.executor_cores
 
     @property
     def executor_cores(self) -> int:
-        return int(self._spark.sparkContext.getConf().get("spark.executor.cores") or 1)
+        return int(self._driver.option("spark.executor.cores") or 1)
 
     @property
     def usable_tasks(self) -> int:
         """Tasks of a stage after a shuffle: cores beyond them stay idle. As set now."""
-        return int(self._spark.conf.get(_SHUFFLE_PARTITIONS) or 0)
+        return int(self._driver.sql_option(_SHUFFLE_PARTITIONS) or 0)
 
     def start_with(self, executors: int) -> None:
         """Keep only the first executors of an application that has just begun.
@@ -118,9 +111,7 @@ class Scheduler:
         info = self._jvm.org.apache.spark.scheduler.ExecutorDecommissionInfo(
             "not needed any more", self._jvm.scala.Option.empty()
         )
-        pairs = cast(Any, self._spark.sparkContext._gateway).new_array(
-            self._jvm.scala.Tuple2, len(executor_ids)
-        )
+        pairs = self._driver.gateway.new_array(self._jvm.scala.Tuple2, len(executor_ids))
         for index, executor_id in enumerate(executor_ids):
             pairs[index] = self._jvm.scala.Tuple2(executor_id, info)
         # The target was set before: adjusting it here would subtract twice.

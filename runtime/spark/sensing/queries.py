@@ -8,8 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from pyspark.sql import SparkSession
-from pyspark.sql.streaming.query import StreamingQuery
+from runtime.spark.driver import Driver
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,47 +56,47 @@ class QueryPort(Protocol):
 
 
 class SparkQuery:
-    """Implements `QueryPort` on a query of this process's driver."""
+    """Implements `QueryPort` on a query of the driver's JVM."""
 
-    def __init__(self, query: StreamingQuery) -> None:
+    def __init__(self, query: Any) -> None:
         self._query = query
-        self._java: Any = query._jsq
 
     @property
     def run_id(self) -> str:
-        return self._query.runId
+        return str(self._query.runId().toString())
 
     @property
     def name(self) -> str | None:
-        return self._query.name
+        name = self._query.name()
+        return None if name is None else str(name)
 
     def trigger_interval_s(self) -> float | None:
-        execution = self._java.streamingQuery()
-        if execution.trigger().getClass().getSimpleName() != "ProcessingTimeTrigger":
+        trigger = self._query.trigger()
+        if trigger.getClass().getSimpleName() != "ProcessingTimeTrigger":
             return None
-        return float(execution.trigger().intervalMs()) / 1e3 or None
+        return float(trigger.intervalMs()) / 1e3 or None
 
     def status(self) -> QueryStatus:
-        status = self._query.status
+        status = self._query.status()
         return QueryStatus(
-            in_trigger=bool(status["isTriggerActive"]), saw_data=bool(status["isDataAvailable"])
+            in_trigger=bool(status.isTriggerActive()), saw_data=bool(status.isDataAvailable())
         )
 
     def last_progress(self) -> str | None:
-        progress = self._java.lastProgress()
+        progress = self._query.lastProgress()
         return None if progress is None else str(progress.json())
 
     def recent_progress(self, most: int) -> tuple[str, ...]:
         # Each text is a call of its own, so only those that are wanted are asked for.
-        recent = self._java.recentProgress()
+        recent = self._query.recentProgress()
         first = max(len(recent) - most, 0)
         return tuple(str(recent[at].json()) for at in range(first, len(recent)))
 
     def failure(self) -> str | None:
         error = self._query.exception()
-        return None if error is None else str(error).splitlines()[0]
+        return None if error.isEmpty() else str(error.get().getMessage()).splitlines()[0]
 
 
-def active_queries(spark: SparkSession) -> Callable[[], tuple[QueryPort, ...]]:
+def active_queries(driver: Driver) -> Callable[[], tuple[QueryPort, ...]]:
     """Asked again at every step: queries come and go."""
-    return lambda: tuple(SparkQuery(query) for query in spark.streams.active)
+    return lambda: tuple(SparkQuery(query) for query in driver.active_queries())

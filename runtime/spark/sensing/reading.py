@@ -1,4 +1,4 @@
-"""What the sensor has to say about one step: each query, and what happened.
+"""What the sensor has to say about each query in one step.
 
 Values only; the sum of the queries is the `Measurement`. They go to the journal beside it.
 """
@@ -16,18 +16,6 @@ Activity = Literal["fresh", "idle", "waiting", "stale"]
 """fresh: at least one trigger has ended since the last step. idle: everything that arrived is done.
 waiting: a batch runs, or the next trigger is not due. stale: a batch has run for suspiciously
 long, or the query cannot be read."""
-
-EventKind = Literal[
-    "query-started",
-    "query-stopped",
-    "query-failed",
-    "query-stale",
-    "query-recovered",
-    "session-unreadable",
-    "session-recovered",
-    "hosts-unreadable",
-    "hosts-recovered",
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,18 +65,3 @@ class QueryReading:
         rows = sum(batch.rows for batch in self.batches)
         total_s = sum(batch.rows * batch.duration_s for batch in self.batches)
         return total_s / rows if rows else 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class SensorEvent:
-    kind: EventKind
-    detail: str
-    query: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class SensorReport:
-    """Beside the measurement of the same step."""
-
-    queries: tuple[QueryReading, ...] = ()
-    events: tuple[SensorEvent, ...] = ()

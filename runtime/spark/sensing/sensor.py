@@ -9,47 +9,45 @@ An idle query is no stale one: its own thread says that it waits for data, and a
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 
-from mpc.values import Applied, BatchSample, LatencyKind, Measurement
-from runtime.clock import Clock, SystemClock
+from mpc.events import Event, EventKind, Events
+from mpc.values import Applied, BatchSample, Measurement
+from runtime.clock import HostClock, SystemClock
 from runtime.fleet.state import FleetState
 from runtime.spark.sensing import totals
 from runtime.spark.sensing.cluster_log import ConfigurationLog, CycleCount
 from runtime.spark.sensing.queries import QueryPort
 from runtime.spark.sensing.query_run import QueryRun
-from runtime.spark.sensing.reading import EventKind, QueryReading, SensorEvent, SensorReport
+from runtime.spark.sensing.reading import QueryReading
 from runtime.spark.sensing.totals import TotalOverQueries
 from runtime.spark.sensing.variability import NeighbourVariance
 
 
 class SparkSensor:
-    """Implements `mpc.ports.Sensor`; call `measure` once a step from one thread."""
+    """Call `measure` once a step from one thread."""
 
     def __init__(
         self,
         queries: Callable[[], Sequence[QueryPort]],
-        current: Callable[[], Applied],
         step_s: float,
         *,
         hosts: Callable[[], FleetState] | None = None,
         application: str | None = None,
-        clock: Clock | None = None,
+        clock: HostClock | None = None,
     ) -> None:
-        """`current` is what was requested and what runs. `hosts` is what the agents last told, of
-        which the executors of `application` (Spark's application id) are counted; None: all."""
+        """`hosts` is what the agents last reported, of which the executors of `application`
+        (Spark's application id) are counted; None: all."""
         self._queries = queries
-        self._current = current
         self._step_s = step_s
         self._hosts = hosts
         self._application = application
         self._clock = clock or SystemClock()
-        self._began_s = self._clock.boot_s()
         self._last_wall_s = self._clock.wall_s()
-        self._step = 0
         self._runs: dict[str, QueryRun] = {}
         self._stale: set[str] = set()
         self._broken: set[EventKind] = set()
-        self._events: list[SensorEvent] = []
-        self._report = SensorReport()
+        self._events: list[Event] = []
+        self.readings: tuple[QueryReading, ...] = ()
+        """Each query in the step last measured."""
         self._log = ConfigurationLog()
         self._cycles = CycleCount()
         self._arrivals = TotalOverQueries(lambda reading: reading.arrivals_per_s)
@@ -59,35 +57,26 @@ class SparkSensor:
         self._cost_variance = NeighbourVariance()
 
     @property
-    def report(self) -> SensorReport:
-        """Each query, and what happened, in the step last measured."""
-        return self._report
-
-    @property
-    def latency_kind(self) -> LatencyKind | None:
-        return totals.latency_kind(self._report.queries)
-
-    @property
     def queries(self) -> tuple[dict[str, object], ...]:
         """The readings of the step last measured, ready for the journal."""
-        return tuple(asdict(reading) for reading in self._report.queries)
+        return tuple(asdict(reading) for reading in self.readings)
 
-    def measure(self) -> Measurement:
+    def measure(self, ran: Applied) -> tuple[Measurement, Events]:
+        """Of the time since the last call, in which `ran` was requested and running. Steps are
+        numbered by whoever counts them."""
         now_s, wall_s = self._clock.boot_s(), self._clock.wall_s()
         self._events = []
-        self._step += 1
-        current = self._current()
-        self._log.note(wall_s, current.observed)
+        self._log.note(wall_s, ran.observed)
         readings = self._read_queries(now_s, wall_s)
         fleet = self._read_hosts()
         self._last_wall_s = wall_s
-        self._report = SensorReport(readings, tuple(self._events))
+        self.readings = readings
 
         arrivals_per_s = self._arrivals.add_up(readings)
         spans_s = [reading.arrivals_span_s for reading in readings if reading.arrivals_span_s]
         self._arrival_variance.add(arrivals_per_s, max(spans_s, default=self._step_s))
         rows = sum(reading.completed_rows for reading in readings)
-        cost_cycles = self._cost_cycles(readings, rows, fleet, current)
+        cost_cycles = self._cost_cycles(readings, rows, fleet, ran)
         if rows:
             self._cost_variance.add(cost_cycles, rows)
         dispersion = self._arrival_variance.dispersion
@@ -95,11 +84,11 @@ class SparkSensor:
             (batch for reading in readings for batch in reading.batches),
             key=lambda batch: batch.finished_s,
         )
-        return Measurement(
-            step=self._step,
-            time_s=now_s - self._began_s,
-            requested=current.requested,
-            observed=current.observed,
+        measurement = Measurement(
+            step=0,
+            time_s=0.0,
+            requested=ran.requested,
+            observed=ran.observed,
             arrivals_per_s=arrivals_per_s,
             arrivals_age_s=totals.arrivals_age_s(readings, wall_s, self._step_s),
             # Of a renewal process, over long times, the one is the square of the other.
@@ -128,6 +117,7 @@ class SparkSensor:
             power_w=None if fleet is None else fleet.power_w,
             power_source=(fleet.source if fleet is not None else None) or "modelled",
         )
+        return measurement, tuple(self._events)
 
     @property
     def _trigger_interval_s(self) -> float | None:
@@ -140,17 +130,17 @@ class SparkSensor:
             active = {port.run_id: port for port in self._queries()}
             names = {run_id: self._label(run_id, port) for run_id, port in active.items()}
         except Exception as error:  # py4j raises anything when a JVM or a session ends
-            self._note("session-unreadable", error)
+            self._note(EventKind.SESSION_UNREADABLE, error)
             # Nothing is forgotten: they may be readable again in the next step.
             return tuple(QueryReading(run.label, "stale") for run in self._runs.values())
-        self._cleared("session-unreadable", "session-recovered")
+        self._cleared(EventKind.SESSION_UNREADABLE, EventKind.SESSION_RECOVERED)
         for run_id in list(self._runs.keys() - active.keys()):
             self._end(self._runs.pop(run_id))
         for run_id, port in active.items():
             if run_id in self._runs:
                 continue
             self._runs[run_id] = QueryRun(port, names[run_id], self._step_s, now_s)
-            self._tell("query-started", f"run {run_id}", names[run_id])
+            self._report(EventKind.QUERY_STARTED, f"run {run_id}", names[run_id])
         return tuple(self._read(run, now_s, wall_s) for run in self._runs.values())
 
     def _label(self, run_id: str, port: QueryPort) -> str:
@@ -161,10 +151,10 @@ class SparkSensor:
         reading = run.read(now_s, wall_s, self._last_wall_s)
         if reading.activity == "stale" and run.label not in self._stale:
             self._stale.add(run.label)
-            self._tell("query-stale", run.problem or "its batch does not end", run.label)
+            self._report(EventKind.QUERY_STALE, run.problem or "its batch does not end", run.label)
         elif reading.activity != "stale" and run.label in self._stale:
             self._stale.discard(run.label)
-            self._tell("query-recovered", "readings are fresh again", run.label)
+            self._report(EventKind.QUERY_RECOVERED, "readings are fresh again", run.label)
         return reading
 
     def _end(self, run: QueryRun) -> None:
@@ -174,9 +164,9 @@ class SparkSensor:
         except Exception as error:
             failure = f"unknown: {type(error).__name__}"
         if failure is None:
-            self._tell("query-stopped", "stopped", run.label)
+            self._report(EventKind.QUERY_STOPPED, "stopped", run.label)
         else:
-            self._tell("query-failed", failure, run.label)
+            self._report(EventKind.QUERY_FAILED, failure, run.label)
 
     def _read_hosts(self) -> FleetState | None:
         if self._hosts is None:
@@ -184,9 +174,9 @@ class SparkSensor:
         try:
             fleet = self._hosts()
         except Exception as error:  # whatever it is, the step goes on without power and CPU time
-            self._note("hosts-unreadable", error)
+            self._note(EventKind.HOSTS_UNREADABLE, error)
             return None
-        self._cleared("hosts-unreadable", "hosts-recovered")
+        self._cleared(EventKind.HOSTS_UNREADABLE, EventKind.HOSTS_RECOVERED)
         return fleet
 
     def _cost_cycles(
@@ -194,28 +184,28 @@ class SparkSensor:
         readings: Sequence[QueryReading],
         rows: int,
         fleet: FleetState | None,
-        current: Applied,
+        ran: Applied,
     ) -> float | None:
         cpu_s = {} if fleet is None else fleet.cpu_s
         if self._application is not None:
             cpu_s = {key: used for key, used in cpu_s.items() if key[0] == self._application}
         # An executor whose CPU time is missing has worked on the rows as well.
-        complete = len(cpu_s) >= max(current.observed.executors, 1)
-        self._cycles.add(cpu_s if complete else None, current.observed.frequency_khz)
+        complete = len(cpu_s) >= max(ran.observed.executors, 1)
+        self._cycles.add(cpu_s if complete else None, ran.observed.frequency_khz)
         if not rows and totals.all_idle(readings):
             self._cycles.forget()
         return self._cycles.per_row(rows)
 
     def _note(self, kind: EventKind, error: Exception) -> None:
-        """Told when it begins, not at every step."""
+        """When it begins, not at every step."""
         if kind not in self._broken:
             self._broken.add(kind)
-            self._tell(kind, " ".join(f"{type(error).__name__}: {error}".split())[:300])
+            self._report(kind, " ".join(f"{type(error).__name__}: {error}".split())[:300])
 
     def _cleared(self, kind: EventKind, recovered: EventKind) -> None:
         if kind in self._broken:
             self._broken.discard(kind)
-            self._tell(recovered, "readable again")
+            self._report(recovered, "readable again")
 
-    def _tell(self, kind: EventKind, detail: str, query: str | None = None) -> None:
-        self._events.append(SensorEvent(kind, detail, query))
+    def _report(self, kind: EventKind, detail: str, query: str | None = None) -> None:
+        self._events.append(Event(kind, detail if query is None else f"{query}: {detail}"))

@@ -4,8 +4,13 @@ import numpy as np
 import pytest
 
 from benchmarks.decentralised import traffic
-from benchmarks.decentralised.deployment import Deployment
-from benchmarks.decentralised.experiment import Experiment, ideal_instances, random_loads, run
+from benchmarks.decentralised.deployment import PipelineDeployment
+from benchmarks.decentralised.experiment import (
+    ProtocolExperiment,
+    ideal_instances,
+    random_loads,
+    run,
+)
 from benchmarks.decentralised.figures import TOLD_AT_ONCE, experiment
 from benchmarks.decentralised.timed import RandomDelays, TimedNetwork
 from mpc.decentralised.messages import Address
@@ -13,7 +18,7 @@ from mpc.decentralised.node import ALL_GUARDS, Guard
 
 
 @pytest.fixture(scope="module")
-def runs() -> list[Experiment]:
+def runs() -> list[ProtocolExperiment]:
     return [experiment(seed, ALL_GUARDS) for seed in range(3)]
 
 
@@ -21,7 +26,7 @@ def test_the_ideal_number_of_instances_is_that_of_the_papers_examples() -> None:
     assert ideal_instances(np.asarray([643.0, 1104.0, 0.0])).tolist() == [2.0, 3.0, 1.0]
 
 
-def test_instances_follow_the_load(runs: list[Experiment]) -> None:
+def test_instances_follow_the_load(runs: list[ProtocolExperiment]) -> None:
     """Section 5.2: the number of nodes follows the load within a few steps."""
     for each in runs:
         instances, ideal = each.instances.sum(axis=1), each.ideal.sum(axis=1)
@@ -29,13 +34,13 @@ def test_instances_follow_the_load(runs: list[Experiment]) -> None:
         assert instances.max() == pytest.approx(ideal.max(), rel=0.12)
 
 
-def test_many_instances_come_at_once_without_coordination(runs: list[Experiment]) -> None:
+def test_many_instances_come_at_once_without_coordination(runs: list[ProtocolExperiment]) -> None:
     """Section 5.2: if X more are needed, X are added within a short time."""
     assert max(int(np.diff(each.instances.sum(axis=1)).max()) for each in runs) >= 8
 
 
 def test_accuracy_is_near_one_and_departs_from_it_where_few_instances_do(
-    runs: list[Experiment],
+    runs: list[ProtocolExperiment],
 ) -> None:
     """Section 5.3: rare peaks and dips, at sudden changes of small loads."""
     for each in runs:
@@ -49,14 +54,16 @@ def test_accuracy_is_near_one_and_departs_from_it_where_few_instances_do(
     assert off[ideal < 5].mean() > 2 * off[ideal >= 15].mean()
 
 
-def test_views_agree_in_the_end_and_equal_seeds_give_equal_runs(runs: list[Experiment]) -> None:
+def test_views_agree_in_the_end_and_equal_seeds_give_equal_runs(
+    runs: list[ProtocolExperiment],
+) -> None:
     assert all(each.settled == () for each in runs)
     again = experiment(1, ALL_GUARDS)
     assert np.array_equal(again.instances, runs[1].instances)
     assert np.array_equal(again.messages, runs[1].messages)
 
 
-def test_messages_come_with_changes(runs: list[Experiment]) -> None:
+def test_messages_come_with_changes(runs: list[ProtocolExperiment]) -> None:
     """Section 5.2: each significant change of the number of instances leads to traffic."""
     for each in runs:
         changed = np.abs(np.diff(each.instances[:, 2], prepend=7))
@@ -93,7 +100,7 @@ def test_traffic_is_quadratic_only_for_a_load_that_grows_by_equal_factors() -> N
     assert by_amounts.exponent < 1.6
 
 
-def test_long_delays_cost_accuracy_and_not_consistency(runs: list[Experiment]) -> None:
+def test_long_delays_cost_accuracy_and_not_consistency(runs: list[ProtocolExperiment]) -> None:
     slow = experiment(0, ALL_GUARDS, mean_delay_steps=10.0)
     assert slow.settled == ()
     quick, late = (float(np.abs(np.log(each.accuracy)).mean()) for each in (runs[0], slow))
@@ -102,7 +109,9 @@ def test_long_delays_cost_accuracy_and_not_consistency(runs: list[Experiment]) -
 
 def test_random_delays_leave_the_views_complete() -> None:
     """Duplications one after the other leave every view complete."""
-    network = TimedNetwork(Deployment((1, 1, 1)), RandomDelays(5.0, np.random.default_rng(0)))
+    network = TimedNetwork(
+        PipelineDeployment((1, 1, 1)), RandomDelays(5.0, np.random.default_rng(0))
+    )
     for _ in range(20):
         network.scale_out(Address(1, 0), 1)
         network.settle()

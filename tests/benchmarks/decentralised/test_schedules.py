@@ -13,12 +13,12 @@ from benchmarks.decentralised.asynchronous import (
     Deliver,
     Enter,
     Event,
-    ScaleIn,
-    ScaleOut,
-    Setting,
+    InstanceAddition,
+    InstanceRemoval,
+    PipelineSetting,
     Work,
 )
-from benchmarks.decentralised.checks import COMPLETE, INCOMPLETE, Case, checks, without
+from benchmarks.decentralised.checks import COMPLETE, INCOMPLETE, ScheduleCase, checks, without
 from benchmarks.decentralised.exploration import explore, replay, search, shows, story
 from mpc.decentralised.messages import Address
 from mpc.decentralised.node import ALL_GUARDS, Guard
@@ -39,7 +39,7 @@ def test_no_schedule_breaks_the_protocol(
     instances: tuple[int, ...], most_instances: int, choices: list[int]
 ) -> None:
     left = iter(choices)
-    setting = Setting(instances, most_instances)
+    setting = PipelineSetting(instances, most_instances)
     run = explore(setting, len(choices) // 2, lambda count: next(left, 0) % count)
     assert run.report.violations == []
 
@@ -48,7 +48,7 @@ def test_no_schedule_breaks_the_protocol(
 @given(instances=pipelines, seed=st.integers(0, 2**32 - 1))
 def test_no_long_random_schedule_breaks_the_protocol(instances: tuple[int, ...], seed: int) -> None:
     generator = np.random.default_rng(seed)
-    run = explore(Setting(instances), 150, lambda count: int(generator.integers(count)))
+    run = explore(PipelineSetting(instances), 150, lambda count: int(generator.integers(count)))
     assert run.report.violations == []
 
 
@@ -61,8 +61,8 @@ def records(count: int, sender: Address) -> list[Event]:
 # Figure 2 of the paper: A0 duplicates itself while B1 deletes itself, and B1's acknowledgement
 # of the one overtakes its announcement of the other.
 UNORDERED: Sequence[Event] = (
-    ScaleOut(A0),
-    ScaleIn(B1),
+    InstanceAddition(A0),
+    InstanceRemoval(B1),
     Deliver(A0, SOURCE),
     Deliver(A0, B0),
     Deliver(A0, B1),
@@ -79,7 +79,7 @@ UNORDERED: Sequence[Event] = (
 )
 # Section 4.3: a new instance that starts too early sends to who does not know it.
 UNACKNOWLEDGED: Sequence[Event] = (
-    ScaleOut(A0),
+    InstanceAddition(A0),
     Deliver(A0, A1),
     Deliver(A0, SOURCE),
     *records(2, A1),
@@ -88,9 +88,9 @@ UNACKNOWLEDGED: Sequence[Event] = (
 )
 # B1 forgets A1, which is going, and goes first without telling it; A1 still has records.
 TOLD_AT_ONCE: Sequence[Event] = (
-    ScaleIn(A1),
+    InstanceRemoval(A1),
     Deliver(A1, B1),
-    ScaleIn(B1),
+    InstanceRemoval(B1),
     Deliver(B1, A0),
     Deliver(A0, B1),
     *records(4, A1),
@@ -101,10 +101,10 @@ TOLD_AT_ONCE: Sequence[Event] = (
 # B0 makes B1, which A1 sends a record before it goes; B1 never hears of A1 and goes as well.
 LEAVER_NOT_NAMED: Sequence[Event] = (
     *records(4, A1),
-    ScaleIn(A1),
+    InstanceRemoval(A1),
     Deliver(A1, SOURCE),
     Deliver(SOURCE, A1),
-    ScaleOut(B0),
+    InstanceAddition(B0),
     Deliver(B0, A1),
     Work(A1),
     Work(A1),
@@ -114,31 +114,31 @@ LEAVER_NOT_NAMED: Sequence[Event] = (
     Deliver(B0, A0),
     Deliver(A0, B0),
     Deliver(B0, B1),
-    ScaleIn(B1),
+    InstanceRemoval(B1),
     Deliver(B1, A0),
     Deliver(A0, B1),
     Deliver(A1, B1),
 )
 # A1 takes the acknowledgements of its duplication for those of its deletion.
 OVERLAPPING: Sequence[Event] = (
-    ScaleOut(A1),
+    InstanceAddition(A1),
     Deliver(A1, SOURCE),
     Deliver(A1, B0),
-    ScaleIn(A1),
+    InstanceRemoval(A1),
     Deliver(SOURCE, A1),
     Deliver(B0, A1),
     *records(2, A1),
 )
 # A1 is told before its start that B1 goes, and cannot tell on which side B1 is.
 SIDE_UNKNOWN: Sequence[Event] = (
-    ScaleOut(A0),
+    InstanceAddition(A0),
     Deliver(A0, SOURCE),
     Deliver(A0, B0),
     Deliver(A0, B1),
     Deliver(SOURCE, A0),
     Deliver(B0, A0),
     Deliver(B1, A0),
-    ScaleIn(B1),
+    InstanceRemoval(B1),
     Deliver(B1, A0),
     Deliver(B1, A1),
     Deliver(A0, B1),
@@ -154,29 +154,29 @@ SIDE_UNKNOWN: Sequence[Event] = (
 @pytest.mark.parametrize(
     ("setting", "events", "breach"),
     [
-        (Setting((1, 1, 2), fifo=False), UNORDERED, Breach.SENT_TO_DELETED),
+        (PipelineSetting((1, 1, 2), fifo=False), UNORDERED, Breach.SENT_TO_DELETED),
         (
-            Setting((1, 1, 1), guards=without(Guard.ACKNOWLEDGEMENTS)),
+            PipelineSetting((1, 1, 1), guards=without(Guard.ACKNOWLEDGEMENTS)),
             UNACKNOWLEDGED,
             Breach.UNKNOWN_SENDER,
         ),
         (
-            Setting((1, 2, 2), guards=without(Guard.PREDECESSORS_FIRST)),
+            PipelineSetting((1, 2, 2), guards=without(Guard.PREDECESSORS_FIRST)),
             TOLD_AT_ONCE,
             Breach.SENT_TO_DELETED,
         ),
         (
-            Setting((1, 2, 1), guards=without(Guard.LEAVERS_NAMED)),
+            PipelineSetting((1, 2, 1), guards=without(Guard.LEAVERS_NAMED)),
             LEAVER_NOT_NAMED,
             Breach.SENT_TO_DELETED,
         ),
         (
-            Setting((1, 2, 1), guards=without(Guard.ONE_OPERATION)),
+            PipelineSetting((1, 2, 1), guards=without(Guard.ONE_OPERATION)),
             OVERLAPPING,
             Breach.SENT_TO_DELETED,
         ),
         (
-            Setting((1, 1, 2), guards=without(Guard.SIDE_BY_OPERATOR)),
+            PipelineSetting((1, 1, 2), guards=without(Guard.SIDE_BY_OPERATOR)),
             SIDE_UNKNOWN,
             Breach.SENT_TO_DELETED,
         ),
@@ -184,7 +184,7 @@ SIDE_UNKNOWN: Sequence[Event] = (
     ids=["fifo", "acknowledgements", "predecessors", "leavers", "one-operation", "side"],
 )
 def test_each_assumption_and_each_repair_is_needed(
-    setting: Setting, events: Sequence[Event], breach: Breach
+    setting: PipelineSetting, events: Sequence[Event], breach: Breach
 ) -> None:
     """The same events break the protocol without it and do nothing with it."""
     assert shows(replay(setting, events, settle=False), breach)
@@ -198,7 +198,7 @@ RARE = "repair: who goes is named to new instances"
 @pytest.mark.parametrize(
     "case", [case for case in INCOMPLETE if case.missing != RARE], ids=lambda case: case.missing
 )
-def test_random_schedules_find_what_is_missing(case: Case) -> None:
+def test_random_schedules_find_what_is_missing(case: ScheduleCase) -> None:
     found = search(case.setting, 300, case.events, np.random.default_rng(0), case.sought)
     assert found.shortest is not None
     assert found.violated > 0
@@ -228,4 +228,4 @@ def test_schedules_do_scale_and_do_work() -> None:
 
 def test_a_pipeline_without_a_single_source_is_refused() -> None:
     with pytest.raises(ValueError, match="one source"):
-        Setting((2, 2))
+        PipelineSetting((2, 2))

@@ -7,8 +7,8 @@ import typer
 from typer.testing import CliRunner, Result
 
 from benchmarks.edf import command as edf
-from benchmarks.edf.choices import Choice
-from benchmarks.edf.experiment import Setting
+from benchmarks.edf.choices import EdfChoice
+from benchmarks.edf.experiment import EdfSetting
 from benchmarks.edf.table import edf_table
 
 
@@ -38,8 +38,8 @@ def test_an_unknown_policy_is_refused_with_the_known_ones() -> None:
 
 
 def test_the_same_seed_gives_the_same_table() -> None:
-    choices = [Choice("q-learning", "perf = res = 2 rcf", bucket=True)]
-    setting = Setting(hours=1.0)
+    choices = [EdfChoice("q-learning", "perf = res = 2 rcf", bucket=True)]
+    setting = EdfSetting(hours=1.0)
     first, again = (edf_table(None, 3, setting, lambda _: None, choices) for _ in range(2))
     assert first == again
     assert "generated" in first.source

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.edf.cluster import CORES, NODES, SLOTS, Deployment
+from benchmarks.edf.cluster import CORES, NODES, SLOTS, QueryDeployment
 from benchmarks.edf.plant import QueryPlant, Round
 from benchmarks.edf.query import TOP_ROUTES, Operator, Query
 from benchmarks.edf.workload import HIGHEST_PER_S, LOWEST_PER_S, TaxiRates, taxi_rates
@@ -18,7 +18,7 @@ WORK: Query = (SOURCE, Operator("work", ("dataSource",), 0.002, max_replicas=3))
 
 
 def plant(query: Query, other_cores: tuple[float, ...] = IDLE) -> QueryPlant:
-    return QueryPlant(query, Deployment.smallest(query, other_cores), np.random.default_rng(1))
+    return QueryPlant(query, QueryDeployment.smallest(query, other_cores), np.random.default_rng(1))
 
 
 def poisson(rate_per_s: float, end_s: float) -> FloatArray:
@@ -109,7 +109,7 @@ def test_a_node_without_cores_to_spare_slows_its_replicas() -> None:
 
 
 def test_requests_change_the_deployment() -> None:
-    deployment = Deployment.smallest(TOP_ROUTES, IDLE)
+    deployment = QueryDeployment.smallest(TOP_ROUTES, IDLE)
     smallest = deployment.replicas
     assert smallest == 8
     deployment.carry_out(ScaleOut("parser", 1.0, 3))

@@ -8,7 +8,7 @@ import pytest
 from benchmarks.hft.calibration.run import arrivals
 from benchmarks.hft.comparison import (
     GivenCluster,
-    Setting,
+    HftSetting,
     compare,
     described,
     experiment_of,
@@ -22,7 +22,7 @@ from runtime.config import ConfigError
 
 def test_a_given_cluster_is_used_as_it_is(tmp_path: Path) -> None:
     given = GivenCluster("spark://10.0.0.1:7077", ("10.0.0.2=unix:/run/a.sock",), executors=8)
-    setting = Setting(cluster=given, target_s=2.0, seed=7, overrides=("cost.alpha=3",))
+    setting = HftSetting(cluster=given, target_s=2.0, seed=7, overrides=("cost.alpha=3",))
     with running(given, tmp_path, print) as cluster:
         experiment = experiment_of("spark-ratio", setting, cluster, tmp_path / "run")
     config = experiment.config
@@ -48,7 +48,7 @@ def test_a_mistake_is_told_before_any_driver_starts(
     policies: list[str], agents: tuple[str, ...], mistake: str
 ) -> None:
     told: list[str] = []
-    setting = Setting(cluster=GivenCluster("spark://10.0.0.1:7077", agents, executors=8))
+    setting = HftSetting(cluster=GivenCluster("spark://10.0.0.1:7077", agents, executors=8))
     with pytest.raises(ConfigError, match=mistake):
         compare(policies, setting, told.append, lambda _policy, _step: None)
     assert told == []

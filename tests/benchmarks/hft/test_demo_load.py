@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from benchmarks.hft.comparison import EmulatedHosts, Setting
+from benchmarks.hft.comparison import EmulatedHosts, HftSetting
 from benchmarks.hft.demo_load import (
     LEAST_PER_S,
     REFERENCE,
@@ -16,7 +16,7 @@ from benchmarks.hft.demo_load import (
 from mpc.micro_batch import BatchCost, micro_batch_latency_s
 from mpc.values import ConfigurationSpace
 
-SETTING = Setting()
+SETTING = HftSetting()
 DEMO = (EmulatedHosts().executors, SETTING.trigger_interval_s, SETTING.target_s)
 
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from benchmarks.hft.outcome import Predictions, outcome
-from mpc.values import Applied, Configuration, Decision, Measurement
+from mpc.bounds import Bounds
+from mpc.values import Applied, Configuration, ConfigurationSpace, Decision, Measurement
 from runtime.config import load_config
 from runtime.control.journal import StepRecord
 
@@ -22,6 +23,7 @@ def record(step: int, executors: int, power_w: float | None) -> StepRecord:
         measurement=Measurement(
             step, float(step), requested=now, observed=now, arrivals_per_s=100.0, power_w=power_w
         ),
+        bounds=Bounds(ConfigurationSpace(1, 9, (2_000_000,))),
         decision=Decision(now, "test"),
         target=now,
         applied=Applied(now, now),

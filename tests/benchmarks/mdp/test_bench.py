@@ -11,10 +11,10 @@ from typer.testing import CliRunner
 from benchmarks.mdp import command as mdp
 from benchmarks.mdp import published
 from benchmarks.mdp.limits import limit_rows
-from benchmarks.mdp.runs import MDP, Workload, drawn, run
+from benchmarks.mdp.runs import MDP, MdpWorkload, drawn, run
 from mpc.simulation.pool import run_all
 
-SHORT = Workload(data=None, seed=1, days=1)
+SHORT = MdpWorkload(data=None, seed=1, days=1)
 
 
 def test_the_limit_is_found_without_exceeding_the_memory() -> None:

@@ -8,17 +8,17 @@ from functools import lru_cache
 
 import pytest
 
-from benchmarks.mdp.runs import DECENTRALISED, MDP, RL, RL_KNOWN, Job, Workload, run
-from benchmarks.mdp.setting import Setting
-from benchmarks.mdp.year import Outcome
+from benchmarks.mdp.runs import DECENTRALISED, MDP, RL, RL_KNOWN, MdpJob, MdpWorkload, run
+from benchmarks.mdp.setting import MdpSetting
+from benchmarks.mdp.year import MdpOutcome
 from mpc.simulation.pool import run_all
 
-WORKLOAD = Workload(data=None, seed=1, days=40)
+WORKLOAD = MdpWorkload(data=None, seed=1, days=40)
 
 
 @lru_cache
-def outcome(controller: str, operators: int = 2) -> Outcome:
-    return run(Job(WORKLOAD, Setting(operators), controller)).outcome
+def outcome(controller: str, operators: int = 2) -> MdpOutcome:
+    return run(MdpJob(WORKLOAD, MdpSetting(operators), controller)).outcome
 
 
 def late(controller: str) -> float:
@@ -75,8 +75,8 @@ def test_the_gap_grows_with_the_number_of_operators() -> None:
 
 
 def test_worker_processes_change_no_figure() -> None:
-    short = Workload(data=None, seed=3, days=2)
-    jobs = [Job(short, Setting(1), name) for name in (MDP, RL)]
+    short = MdpWorkload(data=None, seed=3, days=2)
+    jobs = [MdpJob(short, MdpSetting(1), name) for name in (MDP, RL)]
     for alone, parallel in zip(run_all(run, jobs, 1), run_all(run, jobs, 2), strict=True):
         assert alone.job == parallel.job
         assert alone.outcome.daily_cost.tolist() == parallel.outcome.daily_cost.tolist()

@@ -6,21 +6,21 @@ import numpy as np
 import pytest
 
 from benchmarks.mdp.arrivals import TRIPS_PER_MIN, by_minute, estimated, taxi_arrivals
-from benchmarks.mdp.setting import Setting, response_s, utilisations, violations
+from benchmarks.mdp.setting import MdpSetting, response_s, utilisations, violations
 from benchmarks.mdp.year import SLOTS_A_DAY, simulate
 from mpc.policies.mdp.controllers import Slot
 
 
 def test_the_threshold_as_printed_cannot_be_met() -> None:
     """1/mu of three operators adds up to more than 650 ms, so every state would violate."""
-    assert response_s(Setting(3), 1).min() == pytest.approx(1 / 3.7 + 1 / 3.3 + 1 / 2.7)
-    assert violations(Setting(3, threshold_s=0.65), 10).all()
-    assert Setting(3).response_limit_s == pytest.approx(1.95)
-    assert not violations(Setting(3), 10)[:, -1].any()
+    assert response_s(MdpSetting(3), 1).min() == pytest.approx(1 / 3.7 + 1 / 3.3 + 1 / 2.7)
+    assert violations(MdpSetting(3, threshold_s=0.65), 10).all()
+    assert MdpSetting(3).response_limit_s == pytest.approx(1.95)
+    assert not violations(MdpSetting(3), 10)[:, -1].any()
 
 
 def test_response_times_of_a_pipeline_add_up() -> None:
-    setting = Setting(2)
+    setting = MdpSetting(2)
     at = setting.instances.place(np.asarray([2, 3]))
     # Level 12 is 4 tuples a second.
     expected_s = sum(
@@ -77,7 +77,7 @@ class Scripted:
 
 def test_what_a_year_is_charged() -> None:
     controller = Scripted()
-    outcome = simulate(Setting(2), np.asarray([3, 4, 40, 3, 3]), controller)
+    outcome = simulate(MdpSetting(2), np.asarray([3, 4, 40, 3, 3]), controller)
     assert outcome.reconfigurations == 2
     assert outcome.violations == 1
     assert [slot.violated for slot in controller.slots] == [False, False, True, False]

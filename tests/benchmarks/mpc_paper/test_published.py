@@ -1,11 +1,11 @@
 import pytest
 
-from benchmarks.mpc_paper.published import PUBLISHED, Figure, compare
+from benchmarks.mpc_paper.published import PUBLISHED, PublishedFigure, compare
 from benchmarks.results import Comparison, Series
 from tests.benchmarks.comparisons import make_comparison, make_run
 
 
-def by_name(comparison: Comparison) -> dict[str, Figure]:
+def by_name(comparison: Comparison) -> dict[str, PublishedFigure]:
     figures = compare(comparison)
     named = {figure.name: figure for figure in figures}
     assert len(named) == len(figures)

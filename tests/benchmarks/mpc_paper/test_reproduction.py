@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from benchmarks.mpc_paper.catalogue import PAPER_POLICIES
-from benchmarks.mpc_paper.comparison import Job, run_job
+from benchmarks.mpc_paper.comparison import PaperJob, run_job
 from benchmarks.mpc_paper.scenarios import ScenarioRequest
 from benchmarks.results import Row, Run
 from runtime.config import load_config
@@ -20,7 +20,9 @@ SEEDS = (1, 2, 3)
 def runs(shared_data: Path) -> Mapping[str, list[Run]]:
     request = ScenarioRequest("paper-random-walk", data=shared_data)
     config = load_config(None)
-    jobs = [Job(request, policy, seed, config, policy) for seed in SEEDS for policy in POLICIES]
+    jobs = [
+        PaperJob(request, policy, seed, config, policy) for seed in SEEDS for policy in POLICIES
+    ]
     done = [run_job(job) for job in jobs]
     return {policy: [run for run in done if run.row.policy == policy] for policy in POLICIES}
 

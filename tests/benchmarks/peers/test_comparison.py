@@ -17,9 +17,10 @@ from benchmarks.peers.catalogue import (
     space_of,
 )
 from benchmarks.peers.comparison import PeerRow, compare
-from benchmarks.peers.setting import Setting
+from benchmarks.peers.setting import PeerSetting
 from benchmarks.peers.verdict import verdict
-from mpc.bounds import Bounds
+from mpc.controller import Controller
+from mpc.simulation.run import control
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +34,7 @@ def rates_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def measured(file: Path, *policies: str, seed: int = 1) -> dict[str, PeerRow]:
-    setting = Setting(file)
+    setting = PeerSetting(file)
     rows, comparison = compare(setting, policies, configured(setting, None, ()), seed=seed)
     assert [run.row.policy for run in comparison.runs] == list(policies)
     return {row.policy: row for row in rows}
@@ -65,12 +66,11 @@ def test_the_same_seed_gives_the_same_run_and_another_one_another(rates_file: Pa
 
 @pytest.mark.parametrize("name", ALL_POLICIES)
 def test_every_policy_is_built_for_the_cluster(name: str, rates_file: Path) -> None:
-    setting = Setting(rates_file)
+    setting = PeerSetting(rates_file)
     policy = make_policy(name, setting, configured(setting, None, ()), seed=1)
     plant = setting.plant(np.full(3, 5_000.0), seed=1)
-    while plant.wait_for_step():
-        plant.apply(policy.decide(plant.measure(), Bounds(space_of(name))))
-    assert len(plant.records) == 3
+    controller = Controller.of(policy, space_of(name), setting.target_s, setting.step_s)
+    assert len(list(control(controller, plant))) == 3
 
 
 @pytest.mark.parametrize("name", ["static-21", "forsight", "static-0"])
@@ -80,7 +80,7 @@ def test_unknown_policies_are_refused(name: str) -> None:
 
 
 def test_the_trigger_interval_is_told_and_the_user_has_the_last_word(rates_file: Path) -> None:
-    told = configured(Setting(rates_file), None, ["policies.spark-dra.batch_interval_s=7"])
+    told = configured(PeerSetting(rates_file), None, ["policies.spark-dra.batch_interval_s=7"])
     assert told.policies.spark_ratio.batch_interval_s == 2.0
     assert told.policies.spark_dra.batch_interval_s == 7.0
 
@@ -97,12 +97,12 @@ def test_the_verdict_compares_with_the_best_and_with_equals() -> None:
         row("ds2", 0.2, 50.0),
         row("peak", 0.001, 120.0),
     ]
-    told = verdict(rows)
-    assert told is not None
-    assert (told.best_peer, told.best_peer_over_target) == ("peak", 0.001)
-    assert told.cheapest_equal == "hpa"
-    assert told.energy_saved == pytest.approx(0.2)
-    assert "20.0% less energy than hpa" in told.told()
+    found = verdict(rows)
+    assert found is not None
+    assert (found.best_peer, found.best_peer_over_target) == ("peak", 0.001)
+    assert found.cheapest_equal == "hpa"
+    assert found.energy_saved == pytest.approx(0.2)
+    assert "20.0% less energy than hpa" in found.sentence
 
 
 def test_no_verdict_without_foresight_or_a_peer() -> None:

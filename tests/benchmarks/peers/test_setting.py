@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.peers.setting import SPACE, Setting, cluster_power, load
+from benchmarks.peers.setting import SPACE, PeerSetting, cluster_power, load
 from energy.power import CalibratedPower
 from mpc.simulation.micro_batch import MicroBatchPlant, MicroBatchTraits
-from mpc.values import Configuration, Decision
+from mpc.values import Configuration
 
 STILL = MicroBatchTraits(
     overhead_s=0.25,
@@ -40,7 +40,7 @@ def test_a_longer_file_is_averaged_and_its_peak_takes_the_share_of_the_capacity(
 ) -> None:
     file = tmp_path / "rates.csv"
     file.write_text("second,count\n" + "".join(f"{i},{i}\n" for i in range(10)))
-    prepared = load(Setting(file, max_steps=5, peak_load=0.9))
+    prepared = load(PeerSetting(file, max_steps=5, peak_load=0.9))
     # Means of pairs are 0.5 to 8.5; the busiest takes 18,000 of 20,000 rows/s.
     assert prepared.rates_per_s == pytest.approx(np.array([0.5, 2.5, 4.5, 6.5, 8.5]) * 18e3 / 8.5)
     assert prepared.source == "rates.csv, 2 values a step, peak at 90% load"
@@ -50,13 +50,13 @@ def test_a_file_of_zeros_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "rates.csv"
     file.write_text("0\n0\n0\n")
     with pytest.raises(ValueError, match="every rate is zero"):
-        load(Setting(file))
+        load(PeerSetting(file))
 
 
 def test_the_idle_cluster_draws_about_half_of_its_full_power() -> None:
     power = cluster_power()
     full_w = float(power.power_w(20, SPACE.frequencies_khz[-1]))
-    idle_w = float(power.power_w(20 * Setting(Path()).idle_share, SPACE.frequencies_khz[-1]))
+    idle_w = float(power.power_w(20 * PeerSetting(Path()).idle_share, SPACE.frequencies_khz[-1]))
     assert idle_w / full_w == pytest.approx(0.474, abs=0.001)
 
 
@@ -81,7 +81,7 @@ def test_without_a_share_they_are_always_busy() -> None:
 def test_a_starting_executor_works_and_is_held() -> None:
     growing = plant([0.0, 0.0], 1, idle_share=0.0)
     growing.wait_for_step()
-    growing.apply(Decision(Configuration(3, 1_000_000), "two more"))
+    growing.steer(Configuration(3, 1_000_000))
     growing.wait_for_step()
     # Two start for half a second of the two; nobody has rows.
     assert growing.records[1].power_w == pytest.approx(10.0 + 4.0 * 0.5 / 2.0)

@@ -4,22 +4,22 @@ from functools import cache
 
 import pytest
 
-from benchmarks.thesis.claims import Claim, claims
-from benchmarks.thesis.comparison import Row, compare, repeated
+from benchmarks.thesis.claims import ThesisClaim, claims
+from benchmarks.thesis.comparison import ThesisRow, compare, repeated
 from benchmarks.thesis.experiments import EXPERIMENTS
 from benchmarks.thesis.workload import make_workload
 
 
 @cache
-def compared(experiment: str) -> tuple[Row, ...]:
+def compared(experiment: str) -> tuple[ThesisRow, ...]:
     return tuple(compare([experiment], runs=2, seed=1, begin=lambda _work: None))
 
 
-def checked(experiment: str) -> list[Claim]:
+def checked(experiment: str) -> list[ThesisClaim]:
     return claims(compared(experiment))
 
 
-def row(experiment: str, workload: str, case: str) -> Row:
+def row(experiment: str, workload: str, case: str) -> ThesisRow:
     (found,) = (row for row in compared(experiment) if (row.workload, row.case) == (workload, case))
     return found
 

@@ -13,6 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from benchmarks.hft.pipeline.stages import WORKER_MODULES
+from runtime.spark.driver import Driver
 from runtime.spark.launching.local_cluster import LocalCluster, WorkerHost, why_unavailable
 from runtime.spark.launching.options import add_worker_folder, warm_worker_options
 from runtime.spark.scaling.scheduler import Scheduler
@@ -60,7 +61,7 @@ def spark(
             tmp_path_factory.mktemp("driver"),
             warm_worker_options(modules=WORKER_MODULES),
         )
-        Scheduler(session).start_with(1)
+        Scheduler(Driver.of(session)).start_with(1)
         try:
             yield session
         finally:

@@ -13,8 +13,9 @@ from mpc.events import EventKind
 from runtime.agent.wire.messages import Status
 from runtime.config import Config, load_config
 from runtime.control.journal import StepRecord, read
-from runtime.control.loop import Controller
+from runtime.control.loop import ControlLoop
 from runtime.fleet.local import LocalHosts
+from runtime.spark.driver import Driver
 from runtime.spark.scaling.scaler import ExecutorScaler
 from runtime.spark.scaling.scheduler import Scheduler
 
@@ -23,13 +24,13 @@ PATIENCE_S = 240.0
 
 def one_executor(spark: SparkSession) -> None:
     """By hand: without a query nothing is measured, and so nothing is scaled in."""
-    scaler = ExecutorScaler(Scheduler(spark), time.monotonic)
-    state = scaler.request(1)
+    scaler = ExecutorScaler(Scheduler(Driver.of(spark)), time.monotonic)
+    state = scaler.steer(1)
     deadline_s = time.monotonic() + PATIENCE_S
     while (len(state.executors), state.requested) != (1, 1):
         assert time.monotonic() < deadline_s, state
         time.sleep(0.2)
-        state = scaler.reconcile()
+        state = scaler.steer(1)
 
 
 def config(folder: Path, *options: str) -> Config:
@@ -43,7 +44,7 @@ def wait_until(holds: Callable[[], bool], what: str) -> None:
         time.sleep(0.1)
 
 
-def until(controller: Controller, holds: Callable[[StepRecord], bool]) -> StepRecord:
+def until(controller: ControlLoop, holds: Callable[[StepRecord], bool]) -> StepRecord:
     """The first finished step for which it holds."""
     deadline_s = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline_s:

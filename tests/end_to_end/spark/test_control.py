@@ -16,6 +16,7 @@ from runtime.build import live_policy, live_power, live_space
 from runtime.control.resume import gap
 from runtime.fleet.local import LocalHosts
 from runtime.spark.attach import attach
+from runtime.spark.driver import Driver
 from runtime.spark.scaling.scheduler import ScalingRefused, Scheduler
 from tests.end_to_end.spark.controlled import (
     config,
@@ -105,13 +106,13 @@ def test_executors_follow_and_a_second_controller_continues(
 
 
 def test_advice_touches_nothing(spark: SparkSession, query: None, tmp_path: Path) -> None:
-    before = {info.executor_id for info in Scheduler(spark).executors()}
+    before = {info.executor_id for info in Scheduler(Driver.of(spark)).executors()}
     with attach(spark, config(tmp_path, "policy=peak", "mode=advise")) as controller:
         until(controller, lambda step: step.measurement.step >= 3)
     records = journaled(tmp_path)
     assert {record.target.executors for record in records} == {3}
     assert EventKind.ADVISED in kinds(records)
-    assert {info.executor_id for info in Scheduler(spark).executors()} == before
+    assert {info.executor_id for info in Scheduler(Driver.of(spark)).executors()} == before
 
 
 def test_frequencies_reach_the_hosts_and_go_back(
@@ -136,7 +137,7 @@ def test_frequencies_reach_the_hosts_and_go_back(
                 ),
             )
             assert step.measurement.power_source == "emulated"
-            busy = {info.host for info in Scheduler(spark).executors()}
+            busy = {info.host for info in Scheduler(Driver.of(spark)).executors()}
             wanted = {name: {1_500_000 if name in busy else 1_200_000} for name in names}
             until(controller, lambda step: limits_khz(hosts) == wanted)
         for name in names:

@@ -18,11 +18,12 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from benchmarks.hft.pipeline.placement import Placement
 from benchmarks.hft.pipeline.query import PipelineOptions, build_query
-from benchmarks.hft.pipeline.reference import Expected, reference
+from benchmarks.hft.pipeline.reference import ExpectedPrediction, reference
 from benchmarks.hft.pipeline.sink import read_results
 from benchmarks.hft.pipeline.stages import RESULT_SCHEMA
 from benchmarks.hft.pipeline.windows import WindowOptions
 from benchmarks.hft.stream.schema import QUOTE_DDL
+from runtime.spark.driver import Driver
 from runtime.spark.scaling.scheduler import Scheduler
 from tests.benchmarks.hft.markets import as_quotes, market
 
@@ -130,7 +131,7 @@ def wait_for(query: StreamingQuery, condition: Callable[[], bool]) -> None:
 
 @contextmanager
 def one_executor_afterwards(spark: SparkSession) -> Iterator[Scheduler]:
-    scheduler = Scheduler(spark)
+    scheduler = Scheduler(Driver.of(spark))
     try:
         yield scheduler
     finally:
@@ -138,7 +139,7 @@ def one_executor_afterwards(spark: SparkSession) -> Iterator[Scheduler]:
         scheduler.kill([executor.executor_id for executor in scheduler.executors()[1:]])
 
 
-def assert_equal(results: pa.Table, expected: tuple[Expected, ...]) -> None:
+def assert_equal(results: pa.Table, expected: tuple[ExpectedPrediction, ...]) -> None:
     found = {(row["symbol"], row["end_seq"]): row for row in results.to_pylist()}
     assert len(found) == results.num_rows, "a window is there twice"
     assert found.keys() == {(window.symbol, window.end_seq) for window in expected}

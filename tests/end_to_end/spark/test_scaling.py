@@ -10,8 +10,10 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from mpc.events import Event, EventKind
+from runtime.spark.driver import Driver
 from runtime.spark.launching.local_cluster import LocalCluster
-from runtime.spark.scaling.scaler import EventKind, ExecutorScaler, ScalingEvent, ScalingState
+from runtime.spark.scaling.scaler import ExecutorScaler, ScalingState
 from runtime.spark.scaling.scheduler import Scheduler
 
 pytestmark = pytest.mark.spark
@@ -21,19 +23,20 @@ POLL_S = 0.2
 
 
 class Driven:
-    """A scaler that is reconciled until something holds, with all events so far."""
+    """A scaler that steers until something holds, with all events so far."""
 
     def __init__(self, spark: SparkSession) -> None:
-        self.scheduler = Scheduler(spark)
+        self.scheduler = Scheduler(Driver.of(spark))
         self.scaler = ExecutorScaler(
             self.scheduler, time.monotonic, max_executors=self.scheduler.most_executors
         )
-        self.events: list[ScalingEvent] = []
+        self.events: list[Event] = []
+        self.wanted: int | None = None
 
     def until(self, holds: Callable[[ScalingState], bool], what: str) -> ScalingState:
         deadline_s = time.monotonic() + PATIENCE_S
         while True:
-            state = self.scaler.reconcile()
+            state = self._look()
             self.events += state.events
             if holds(state):
                 return state
@@ -41,7 +44,7 @@ class Driven:
             time.sleep(POLL_S)
 
     def reach(self, executors: int) -> ScalingState:
-        self.events += self.scaler.request(executors).events
+        self.wanted = executors
         return self.until(
             lambda state: (
                 (state.observed, state.leaving, state.requested) == (executors, 0, executors)
@@ -49,8 +52,11 @@ class Driven:
             f"{executors} executors",
         )
 
-    def ids(self, kind: EventKind) -> set[str | None]:
-        return {event.executor_id for event in self.events if event.kind == kind}
+    def ids(self, kind: EventKind) -> set[str]:
+        return {event.detail.split()[0] for event in self.events if event.kind == kind}
+
+    def _look(self) -> ScalingState:
+        return self.scaler.observe() if self.wanted is None else self.scaler.steer(self.wanted)
 
 
 @pytest.fixture
@@ -113,10 +119,10 @@ def test_it_scales_out_and_in_under_a_running_query(
     run_batches(driven, query)
     driven.reach(1)
     run_batches(driven, query)
-    assert len(driven.ids("started")) >= 2
-    drained = driven.ids("draining")
+    assert len(driven.ids(EventKind.EXECUTOR_STARTED)) >= 2
+    drained = driven.ids(EventKind.EXECUTOR_DRAINING)
     assert len(drained) >= 2
-    assert drained == driven.ids("drained") | driven.ids("killed")
+    assert drained == driven.ids(EventKind.EXECUTOR_DRAINED) | driven.ids(EventKind.EXECUTOR_KILLED)
     assert_every_row_once(spark, query)
 
 
@@ -127,7 +133,8 @@ def test_a_killed_executor_is_noticed_and_replaced(
     victim = driven.scheduler.executors()[0]
     application = spark.sparkContext.applicationId
     os.kill(spark_cluster.executor_pids()[application, victim.executor_id], signal.SIGKILL)
-    driven.until(lambda _: victim.executor_id in driven.ids("lost"), "the loss is noticed")
+    lost = EventKind.EXECUTOR_LOST
+    driven.until(lambda _: victim.executor_id in driven.ids(lost), "the loss is noticed")
     state = driven.until(lambda state: state.observed == 2, "it is replaced")
     assert victim.executor_id not in {info.executor_id for info in state.executors}
     run_batches(driven, query)
@@ -135,6 +142,6 @@ def test_a_killed_executor_is_noticed_and_replaced(
 
 
 def test_the_driver_tells_what_it_allows(spark: SparkSession) -> None:
-    scheduler = Scheduler(spark)
+    scheduler = Scheduler(Driver.of(spark))
     assert (scheduler.most_executors, scheduler.executor_cores) == (3, 1)
     assert scheduler.usable_tasks == 3

@@ -10,7 +10,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
 from pyspark.sql.streaming.query import StreamingQuery
 
+from mpc.events import EventKind
 from mpc.values import Applied, Configuration, Measurement
+from runtime.spark.driver import Driver
 from runtime.spark.sensing.observe import NotATime, observe
 from runtime.spark.sensing.queries import active_queries
 from runtime.spark.sensing.sensor import SparkSensor
@@ -19,6 +21,7 @@ pytestmark = pytest.mark.spark
 
 LONGEST_S = 240.0
 CURRENT = Configuration(1, 2_000_000)
+RAN = Applied(CURRENT, CURRENT)
 
 
 @contextmanager
@@ -32,10 +35,9 @@ def running(frame: DataFrame, name: str, mode: str = "append") -> Iterator[Strea
 
 def sensor_of(spark: SparkSession, names: set[str]) -> SparkSensor:
     """Other tests of the session may have queries of their own."""
-    active = active_queries(spark)
+    active = active_queries(Driver.of(spark))
     return SparkSensor(
         lambda: [query for query in active() if query.name in names],
-        lambda: Applied(CURRENT, CURRENT),
         step_s=0.5,
     )
 
@@ -44,11 +46,21 @@ def measured_until(sensor: SparkSensor, wanted: Callable[[Measurement], bool]) -
     seen = []
     deadline_s = time.monotonic() + LONGEST_S
     while time.monotonic() < deadline_s:
-        seen.append(sensor.measure())
+        seen.append(sensor.measure(RAN)[0])
         if wanted(seen[-1]):
             return seen
         time.sleep(0.5)
-    raise AssertionError(f"not seen within {LONGEST_S:.0f} s; last {seen[-1]}, {sensor.report}")
+    raise AssertionError(f"not seen within {LONGEST_S:.0f} s; last {seen[-1]}, {sensor.readings}")
+
+
+def until_event(sensor: SparkSensor, kind: EventKind) -> Measurement:
+    deadline_s = time.monotonic() + LONGEST_S
+    while time.monotonic() < deadline_s:
+        measured, events = sensor.measure(RAN)
+        if kind in {event.kind for event in events}:
+            return measured
+        time.sleep(0.5)
+    raise AssertionError(f"no {kind} within {LONGEST_S:.0f} s; {sensor.readings}")
 
 
 def rate(spark: SparkSession) -> DataFrame:
@@ -78,8 +90,9 @@ def test_a_query_with_a_shuffle_is_measured_exactly(spark: SparkSession) -> None
             sum(rows for batch_id, rows in reported.items() if batch_id <= last)
             for last in reported
         }
-        assert sensor.measure().arrivals_per_s is None
-        assert [event.kind for event in sensor.report.events] == ["query-stopped"]
+        measured, events = sensor.measure(RAN)
+        assert measured.arrivals_per_s is None
+        assert [event.kind for event in events] == [EventKind.QUERY_STOPPED]
 
 
 def test_a_number_with_its_unit_is_a_time_too(spark: SparkSession) -> None:
@@ -120,13 +133,10 @@ def test_a_query_that_fails_is_an_event(spark: SparkSession, tmp_path: Path) -> 
     failing = lines(spark, tmp_path).select(sql.raise_error("value").alias("never"))
     sensor = sensor_of(spark, {"failing"})
 
-    def tells(kind: str) -> Callable[[Measurement], bool]:
-        return lambda _: kind in {event.kind for event in sensor.report.events}
-
     with running(failing, "failing"):
-        measured_until(sensor, tells("query-started"))
+        until_event(sensor, EventKind.QUERY_STARTED)
         deliver(tmp_path, "bad.txt", 1)
-        step = measured_until(sensor, tells("query-failed"))[-1]
+        step = until_event(sensor, EventKind.QUERY_FAILED)
     assert step.arrivals_per_s is None
 
 

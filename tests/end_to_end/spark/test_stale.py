@@ -11,8 +11,9 @@ from mpc.bounds import Bounds
 from mpc.events import EventKind
 from mpc.values import Configuration, Decision, Measurement
 from runtime.control.journal import StepRecord
-from runtime.control.loop import Controller
+from runtime.control.loop import ControlLoop
 from runtime.spark.attach import attach
+from runtime.spark.driver import Driver
 from runtime.spark.scaling.scheduler import Scheduler
 from tests.end_to_end.spark.controlled import (
     PATIENCE_S,
@@ -61,7 +62,7 @@ class Told:
         return Decision(target, "told")
 
 
-def steps(controller: Controller) -> int:
+def steps(controller: ControlLoop) -> int:
     """Finished so far."""
     assert controller.last is not None
     return controller.last.measurement.step
@@ -93,7 +94,7 @@ def test_nothing_is_scaled_in_while_a_batch_hangs(
         until(
             controller, lambda step: runs(3)(step) and step.measurement.arrivals_per_s is not None
         )
-        before = {info.executor_id for info in Scheduler(spark).executors()}
+        before = {info.executor_id for info in Scheduler(Driver.of(spark)).executors()}
 
         gate.close()
         assert gate.hangs.wait(PATIENCE_S)
@@ -105,7 +106,7 @@ def test_nothing_is_scaled_in_while_a_batch_hangs(
         decided = steps(controller) + 1  # perhaps before the policy was told
         last = decided + HELD_STEPS
         until(controller, lambda step: step.measurement.step > last)
-        assert {info.executor_id for info in Scheduler(spark).executors()} == before
+        assert {info.executor_id for info in Scheduler(Driver.of(spark)).executors()} == before
 
         gate.open()
         until(controller, runs(1))

@@ -6,7 +6,13 @@ from hypothesis import strategies as st
 
 from energy.cpufreq.discover import discover, read_policy
 from energy.cpufreq.limits import apply_limits, check_request, expected_max_khz, read_limits
-from energy.cpufreq.policy import CpuPolicy, LimitOutcome, LimitRequest, Limits, expected_min_khz
+from energy.cpufreq.policy import (
+    CpuPolicy,
+    FrequencyLimits,
+    LimitOutcome,
+    LimitRequest,
+    expected_min_khz,
+)
 from energy.errors import (
     AccessDenied,
     AttributeMissing,
@@ -71,7 +77,7 @@ def test_the_kernel_is_foreseen(
     kernel.policies["policy0"].user_max_khz = limits.max_khz
     kernel.policies["policy0"].user_min_khz = min_khz
     expected_khz = expected_min_khz(policy, min_khz, limits.max_khz)
-    assert read_limits(kernel, policy) == Limits(expected_khz, limits.max_khz)
+    assert read_limits(kernel, policy) == FrequencyLimits(expected_khz, limits.max_khz)
 
 
 @pytest.mark.parametrize(
@@ -92,13 +98,13 @@ def test_a_denied_frequency_names_what_is_allowed(
     policy = read_policy(Kernel(KernelPolicy()), "policy0")
     request = LimitRequest("policy0", *request_khz)
     with pytest.raises(FrequencyDenied) as caught:
-        check_request(policy, request, Limits(1_200_000, 3_000_000), floor_khz, True)
+        check_request(policy, request, FrequencyLimits(1_200_000, 3_000_000), floor_khz, True)
     assert caught.value.allowed == allowed
 
 
 def test_the_floor_is_what_may_come_into_force() -> None:
     policy = read_policy(Kernel(GENOA), "policy0")
-    limits = Limits(1_500_000, 3_250_000)
+    limits = FrequencyLimits(1_500_000, 3_250_000)
     with pytest.raises(FrequencyDenied, match=r"2300000\.\.3800241"):
         check_request(policy, LimitRequest("policy0", 2_000_000), limits, 1_600_000, False)
     check_request(policy, LimitRequest("policy0", 2_300_000), limits, 1_600_000, False)

@@ -12,14 +12,14 @@ from energy.cpufreq import (
     Written,
     apply_limits,
     discover,
-    is_ours,
+    own_values,
     restore,
     save_original,
 )
 from energy.emulation.description import Cooling, HostDescription
 from energy.emulation.drivers import DRIVERS, Driver
-from energy.emulation.host import EmulatedHost
 from energy.errors import FrequencyDenied
+from tests.support.faulty_host import FaultyHost
 
 frequencies_khz = st.integers(24, 48).map(lambda steps: steps * 50_000)
 requests = st.builds(LimitRequest, st.just("policy0"), frequencies_khz, st.none() | frequencies_khz)
@@ -42,9 +42,7 @@ def test_capped_throttled_and_released_is_as_before(
     lag_reads: int,
     steps: Sequence[tuple[int | None, LimitRequest]],
 ) -> None:
-    host = EmulatedHost(
-        HostDescription(driver=driver, cpus=2, cooling=cooling, lag_reads=lag_reads)
-    )
+    host = FaultyHost(HostDescription(driver=driver, cpus=2, cooling=cooling, lag_reads=lag_reads))
     before = host.snapshot()
     policies = {policy.name: policy for policy in discover(host)}
     policy = policies["policy0"]
@@ -60,7 +58,7 @@ def test_capped_throttled_and_released_is_as_before(
         except FrequencyDenied:
             continue
         written = wider
-        assert all(is_ours(host, policy, original, written).values())
+        assert all(own_values(host, policy, original, written).values())
     assert original is not None
     assert restore(host, policy, original, written, wait=soon).left_alone == ()
     host.thermal_cap("policy0", None)

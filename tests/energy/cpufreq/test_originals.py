@@ -9,7 +9,7 @@ from energy.cpufreq.originals import (
     Original,
     RestoreOutcome,
     Written,
-    is_ours,
+    own_values,
     restore,
     save_original,
 )
@@ -162,7 +162,7 @@ def test_boost_switched_after_the_policy_was_discovered() -> None:
     original = save_original(kernel, found)
     assert (original.at_highest, original.hardware_max_khz) == (True, 2_200_000)
     policy.user_max_khz = 2_500_000  # our cap, beyond what the hardware offers for now
-    assert is_ours(kernel, found, original, Written((2_500_000,))) == {"scaling_max_freq": True}
+    assert own_values(kernel, found, original, Written((2_500_000,))) == {"scaling_max_freq": True}
 
 
 def test_a_limit_somebody_had_set_comes_back() -> None:
@@ -178,7 +178,7 @@ def test_the_value_of_another_writer_is_left_alone(foreign_khz: int, cooling_sta
     kernel, found, original = capped(policy)
     policy.user_max_khz = foreign_khz
     writes = len(kernel.log)
-    assert is_ours(kernel, found, original, CAPPED) == {"scaling_max_freq": False}
+    assert own_values(kernel, found, original, CAPPED) == {"scaling_max_freq": False}
     assert restore(kernel, found, original, CAPPED, wait=soon) == RestoreOutcome(
         "policy0", (), ("scaling_max_freq",)
     )
@@ -189,7 +189,7 @@ def test_the_original_put_back_by_somebody_else_is_drift_but_no_obstacle() -> No
     policy = KernelPolicy()
     kernel, found, original = capped(policy)
     policy.user_max_khz = 3_000_000
-    assert is_ours(kernel, found, original, CAPPED) == {"scaling_max_freq": False}
+    assert own_values(kernel, found, original, CAPPED) == {"scaling_max_freq": False}
     assert restore(kernel, found, original, CAPPED).restored == ("scaling_max_freq",)
 
 
@@ -198,7 +198,7 @@ def test_a_throttle_is_no_drift() -> None:
     kernel, found, original = capped(policy)
     policy.cooling_state = 3
     throttling = Throttling(kernel)
-    assert is_ours(kernel, found, original, CAPPED, throttling) == {"scaling_max_freq": True}
+    assert own_values(kernel, found, original, CAPPED, throttling) == {"scaling_max_freq": True}
 
 
 def test_restoring_again_changes_nothing() -> None:
@@ -244,7 +244,7 @@ def test_two_limits_between_the_same_entries_come_back() -> None:
     assert policy.limits_khz() == (1_500_000, 1_500_000)
     policy.user_max_khz = 2_500_000  # a later cap, without a lower limit
     written = Written((1_700_000, 2_500_000), (1_700_000,))
-    assert is_ours(kernel, found, original, written)["scaling_min_freq"]
+    assert own_values(kernel, found, original, written)["scaling_min_freq"]
     restore(kernel, found, original, written)
     assert policy.limits_khz() == (1_000_000, 3_000_000)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from energy.cpufreq.discover import discover
 from energy.cpufreq.limits import apply_limits
-from energy.cpufreq.originals import Original, Written, is_ours, restore, save_original
+from energy.cpufreq.originals import Original, Written, own_values, restore, save_original
 from energy.cpufreq.policy import LimitRequest
 from energy.cpufreq.userspace import apply_speeds
 from energy.errors import HostError, PolicyInactive
@@ -118,7 +118,7 @@ class World:
         if name in self.agent.journal:
             original, written = self.agent.journal[name]
             policy = {policy.name: policy for policy in discover(self.kernel)}[name]
-            ours = is_ours(self.kernel, policy, original, written)
+            ours = own_values(self.kernel, policy, original, written)
             if written.max_khz:
                 assert not ours["scaling_max_freq"]
                 self.agent.forget(name)

@@ -3,7 +3,7 @@ import errno
 import pytest
 
 from energy.cpufreq.discover import discover
-from energy.cpufreq.originals import Original, Written, is_ours, restore, save_original
+from energy.cpufreq.originals import Original, Written, own_values, restore, save_original
 from energy.cpufreq.policy import CpuPolicy, LimitOutcome, LimitRequest
 from energy.cpufreq.userspace import apply_speeds
 from energy.errors import (
@@ -88,7 +88,7 @@ def test_all_or_none() -> None:
 
 def test_restoring_switches_the_governor_back() -> None:
     kernel, policy, original = switched(KernelPolicy(governor="performance"))
-    assert is_ours(kernel, policy, original, WRITTEN) == {
+    assert own_values(kernel, policy, original, WRITTEN) == {
         "scaling_governor": True,
         "scaling_setspeed": True,
     }
@@ -102,7 +102,7 @@ def test_restoring_switches_the_governor_back() -> None:
 def test_another_governor_is_left_alone() -> None:
     kernel, policy, original = switched(KernelPolicy())
     kernel.policies["policy0"].governor = "powersave"
-    assert is_ours(kernel, policy, original, WRITTEN)["scaling_governor"] is False
+    assert own_values(kernel, policy, original, WRITTEN)["scaling_governor"] is False
     assert restore(kernel, policy, original, WRITTEN).left_alone == ("scaling_governor",)
     assert kernel.text("policy0", "scaling_governor") == "powersave"
 

@@ -6,8 +6,8 @@ import pytest
 
 from energy.emulation.description import HostDescription
 from energy.emulation.drivers import DRIVERS, Driver
-from energy.emulation.host import EmulatedHost
 from energy.tree import CPUFREQ
+from tests.support.faulty_host import FaultyHost
 
 GENOA = HostDescription(
     driver="acpi-cpufreq",
@@ -21,8 +21,8 @@ GENOA = HostDescription(
 every_driver = pytest.mark.parametrize("driver", DRIVERS)
 
 
-def host_of(driver: Driver, cpus: int = 2) -> EmulatedHost:
-    return EmulatedHost(
+def host_of(driver: Driver, cpus: int = 2) -> FaultyHost:
+    return FaultyHost(
         HostDescription(
             driver=driver,
             cpus=cpus,
@@ -38,11 +38,11 @@ def at(name: str, policy: int = 0) -> str:
     return f"{CPUFREQ}/policy{policy}/{name}"
 
 
-def shown(host: EmulatedHost, name: str, policy: int = 0) -> str:
+def shown(host: FaultyHost, name: str, policy: int = 0) -> str:
     return host.read(at(name, policy)).removesuffix("\n")
 
 
-def limits(host: EmulatedHost, policy: int = 0) -> tuple[int, int]:
+def limits(host: FaultyHost, policy: int = 0) -> tuple[int, int]:
     return (
         int(host.read(at("scaling_min_freq", policy))),
         int(host.read(at("scaling_max_freq", policy))),

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from energy.emulation.capture import host_from_capture, parse_capture, plan_from_capture
-from energy.emulation.host import EmulatedHost
 from energy.tree import CPU, CPUFREQ, POWERCAP
+from runtime.doctor.captured import parse_capture
 from tests.energy.emulation.hosts import at, limits, refused, shown
+from tests.support.capture import host_from_capture, plan_from_capture
+from tests.support.faulty_host import FaultyHost
 
 POLICY = {
     "affected_cpus": "0",
@@ -133,7 +134,7 @@ def test_packages_come_from_ids_where_they_were_captured() -> None:
         f"ro|{CPU}/cpu{cpu}/topology/physical_package_id|{package}\n"
         for cpu, package in enumerate((0, 3, 3))
     )
-    host: EmulatedHost = host_from_capture(SMALL + ids)
+    host: FaultyHost = host_from_capture(SMALL + ids)
     assert [host.package_of(cpu) for cpu in range(3)] == [0, 3, 3]
     assert host.zones == ("package-0", "package-0/dram", "package-3", "package-3/dram")
 

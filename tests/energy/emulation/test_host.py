@@ -6,20 +6,20 @@ import threading
 import pytest
 
 from energy.emulation.description import HostDescription
-from energy.emulation.host import EmulatedHost
 from energy.tree import CPU, CPUFREQ, POWERCAP, Tree
 from tests.energy.emulation.hosts import at, refused
+from tests.support.faulty_host import FaultyHost
 
 MAX = at("scaling_max_freq")
 ENERGY = f"{POWERCAP}/intel-rapl:0/energy_uj"
 
 
 @pytest.fixture
-def host() -> EmulatedHost:
-    return EmulatedHost()
+def host() -> FaultyHost:
+    return FaultyHost()
 
 
-def test_it_is_a_tree(host: EmulatedHost) -> None:
+def test_it_is_a_tree(host: FaultyHost) -> None:
     tree: Tree = host
     assert tree.names("/") == ("sys",)
     assert tree.names(f"{CPUFREQ}/") == tree.names(CPUFREQ)
@@ -31,7 +31,7 @@ def test_it_is_a_tree(host: EmulatedHost) -> None:
 
 
 @pytest.mark.parametrize(("path", "number"), [("/sys/none", errno.ENOENT), (CPUFREQ, errno.EISDIR)])
-def test_what_is_no_file(host: EmulatedHost, path: str, number: int) -> None:
+def test_what_is_no_file(host: FaultyHost, path: str, number: int) -> None:
     with refused(number) as caught:
         host.read(path)
     assert caught.value.filename == path
@@ -41,7 +41,7 @@ def test_what_is_no_file(host: EmulatedHost, path: str, number: int) -> None:
         host.inject(path, errno.EIO)
 
 
-def test_counters_are_for_the_owner_only(host: EmulatedHost) -> None:
+def test_counters_are_for_the_owner_only(host: FaultyHost) -> None:
     assert host.mode(ENERGY) == 0o400
     assert host.read(ENERGY) == "0\n"
     host.set_privileged(False)
@@ -52,7 +52,7 @@ def test_counters_are_for_the_owner_only(host: EmulatedHost) -> None:
     assert host.read(MAX) == "2400000\n"
 
 
-def test_a_mode_without_bits_stops_even_the_owner(host: EmulatedHost) -> None:
+def test_a_mode_without_bits_stops_even_the_owner(host: FaultyHost) -> None:
     host.set_mode(ENERGY, 0)
     with refused(errno.EACCES):
         host.read(ENERGY)
@@ -62,13 +62,13 @@ def test_a_mode_without_bits_stops_even_the_owner(host: EmulatedHost) -> None:
     assert host.mode(MAX) == 0o444
 
 
-def test_a_mode_does_not_give_a_file_a_store(host: EmulatedHost) -> None:
+def test_a_mode_does_not_give_a_file_a_store(host: FaultyHost) -> None:
     host.set_mode(at("cpuinfo_max_freq"), 0o644)
     with refused(errno.EACCES):
         host.write(at("cpuinfo_max_freq"), "1")
 
 
-def test_read_only(host: EmulatedHost) -> None:
+def test_read_only(host: FaultyHost) -> None:
     host.set_read_only(True)
     for path in (MAX, at("cpuinfo_max_freq"), f"{CPU}/cpu1/online"):
         with refused(errno.EROFS):
@@ -79,7 +79,7 @@ def test_read_only(host: EmulatedHost) -> None:
 
 
 @pytest.mark.parametrize("number", [errno.EIO, errno.EPERM, errno.EBUSY, errno.ENODEV])
-def test_faults_can_be_put_in_and_taken_out(host: EmulatedHost, number: int) -> None:
+def test_faults_can_be_put_in_and_taken_out(host: FaultyHost, number: int) -> None:
     host.inject(MAX, number)
     with refused(number):
         host.read(MAX)
@@ -90,7 +90,7 @@ def test_faults_can_be_put_in_and_taken_out(host: EmulatedHost, number: int) -> 
     assert host.read(MAX) == "2400000\n"
 
 
-def test_a_fault_can_hit_writes_only_or_a_number_of_times(host: EmulatedHost) -> None:
+def test_a_fault_can_hit_writes_only_or_a_number_of_times(host: FaultyHost) -> None:
     host.inject(MAX, errno.EIO, on="write", times=2)
     for _ in range(2):
         assert host.read(MAX) == "2400000\n"
@@ -100,13 +100,13 @@ def test_a_fault_can_hit_writes_only_or_a_number_of_times(host: EmulatedHost) ->
     assert host.read(MAX) == "1500000\n"
 
 
-def test_a_fault_is_there_by_every_path(host: EmulatedHost) -> None:
+def test_a_fault_is_there_by_every_path(host: FaultyHost) -> None:
     host.inject(f"{CPU}/cpu0/cpufreq/scaling_max_freq", errno.EIO)
     with refused(errno.EIO):
         host.read(MAX)
 
 
-def test_a_missing_file_is_not_listed(host: EmulatedHost) -> None:
+def test_a_missing_file_is_not_listed(host: FaultyHost) -> None:
     host.inject(MAX, errno.ENOENT)
     assert "scaling_max_freq" not in host.names(f"{CPUFREQ}/policy0")
     assert host.mode(MAX) is None
@@ -114,7 +114,7 @@ def test_a_missing_file_is_not_listed(host: EmulatedHost) -> None:
         host.write(MAX, "1500000")
 
 
-def test_a_write_is_ascii_and_no_longer_than_a_page(host: EmulatedHost) -> None:
+def test_a_write_is_ascii_and_no_longer_than_a_page(host: FaultyHost) -> None:
     for text in ("0" * 5_000, "1500000\u00a0"):
         with refused(errno.EINVAL):
             host.write(MAX, text)
@@ -122,7 +122,7 @@ def test_a_write_is_ascii_and_no_longer_than_a_page(host: EmulatedHost) -> None:
     assert host.read(MAX) == "1500000\n"
 
 
-def test_a_snapshot_holds_what_a_writer_can_change(host: EmulatedHost) -> None:
+def test_a_snapshot_holds_what_a_writer_can_change(host: FaultyHost) -> None:
     snapshot = host.snapshot()
     assert list(snapshot) == sorted(snapshot)
     assert all(host.mode(path) == 0o644 for path in snapshot)
@@ -135,14 +135,14 @@ def test_a_snapshot_holds_what_a_writer_can_change(host: EmulatedHost) -> None:
     assert {path for path, text in host.snapshot().items() if snapshot[path] != text} == {MAX}
 
 
-def test_a_snapshot_shows_files_that_are_made_to_fail(host: EmulatedHost) -> None:
+def test_a_snapshot_shows_files_that_are_made_to_fail(host: FaultyHost) -> None:
     before = host.snapshot()
     host.inject(MAX, errno.EIO)
     assert host.snapshot() == before
 
 
 def test_threads_never_see_limits_out_of_order() -> None:
-    host = EmulatedHost(HostDescription(driver="intel_pstate", cpus=2, packages=2))
+    host = FaultyHost(HostDescription(driver="intel_pstate", cpus=2, packages=2))
     failures: list[str] = []
 
     def write(policy: int) -> None:

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from energy.emulation.description import HostDescription
 from energy.emulation.drivers import DRIVERS, Driver
-from energy.emulation.host import EmulatedHost
 from energy.tree import CPU, CPUFREQ
 from tests.energy.emulation.hosts import at, every_driver, host_of, limits, refused, shown
+from tests.support.faulty_host import FaultyHost
 
 
 @every_driver
@@ -38,7 +38,7 @@ def test_a_policy_without_cpus_is_busy_until_one_is_back(driver: Driver) -> None
 def test_limits_survive_any_plugging(
     driver: Driver, min_khz: int, max_khz: int, changes: list[tuple[int, bool]]
 ) -> None:
-    host = EmulatedHost(HostDescription(driver=driver, cpus=5, cpus_per_policy=2))
+    host = FaultyHost(HostDescription(driver=driver, cpus=5, cpus_per_policy=2))
     host.write(at("scaling_min_freq", 0), str(min_khz))
     host.write(at("scaling_max_freq", 2), str(max_khz))
     before = host.snapshot()
@@ -53,7 +53,7 @@ def test_limits_survive_any_plugging(
 
 
 def test_affected_cpus_shrink_and_related_cpus_do_not() -> None:
-    host = EmulatedHost(HostDescription(cpus=4, cpus_per_policy=2))
+    host = FaultyHost(HostDescription(cpus=4, cpus_per_policy=2))
     host.unplug(3)
     assert shown(host, "affected_cpus", 2) == "2"
     assert shown(host, "related_cpus", 2) == "2 3"
@@ -63,7 +63,7 @@ def test_affected_cpus_shrink_and_related_cpus_do_not() -> None:
 
 
 def test_cpus_go_and_come_by_their_files() -> None:
-    host = EmulatedHost(HostDescription(cpus=3))
+    host = FaultyHost(HostDescription(cpus=3))
     assert host.mode(f"{CPU}/cpu0/online") is None
     host.write(f"{CPU}/cpu2/online", "0\n")
     assert host.read(f"{CPU}/cpu2/online") == "0\n"
@@ -75,7 +75,7 @@ def test_cpus_go_and_come_by_their_files() -> None:
 
 
 def test_the_last_cpu_and_unknown_cpus_are_refused() -> None:
-    host = EmulatedHost(HostDescription(cpus=1))
+    host = FaultyHost(HostDescription(cpus=1))
     with refused(errno.EBUSY):
         host.unplug(0)
     with refused(errno.ENODEV):
@@ -83,7 +83,7 @@ def test_the_last_cpu_and_unknown_cpus_are_refused() -> None:
 
 
 def test_every_cpu_knows_its_package() -> None:
-    host = EmulatedHost(HostDescription(cpus=4, packages=2))
+    host = FaultyHost(HostDescription(cpus=4, packages=2))
     packages = [host.read(f"{CPU}/cpu{cpu}/topology/physical_package_id") for cpu in range(4)]
     assert packages == ["0\n", "0\n", "1\n", "1\n"]
     assert [host.package_of(cpu) for cpu in range(4)] == [0, 0, 1, 1]

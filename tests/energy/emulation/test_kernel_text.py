@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from energy.emulation.kernel_text import (
-    Refused,
+    KernelRefusal,
     boolean,
     cpu_list,
     flag,
@@ -40,13 +40,13 @@ def test_numbers_are_decimal_hexadecimal_or_octal(text: str, value: int) -> None
     ["", "\n", " 1", "1 ", "1\n\n", "-1", "+-1", "08", "0x", "0xg", "1k", "1.5", "1e6", "\u0661"],
 )
 def test_junk_is_no_number(text: str) -> None:
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(KernelRefusal) as caught:
         unsigned_long(text)
     assert caught.value.number == errno.EINVAL
 
 
 def test_more_than_64_bits_are_out_of_range() -> None:
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(KernelRefusal) as caught:
         unsigned_long("18446744073709551616")
     assert caught.value.number == errno.ERANGE
 
@@ -55,7 +55,7 @@ def test_a_request_is_cut_to_32_bits_and_signed() -> None:
     assert frequency_request("4294967297") == 1
     assert frequency_request("2147483647") == 2_147_483_647
     assert frequency_request("4294967295") is None
-    with pytest.raises(Refused):
+    with pytest.raises(KernelRefusal):
         frequency_request("2147483648")
 
 
@@ -73,7 +73,7 @@ def test_scanned_numbers_ignore_what_follows(text: str, value: int) -> None:
 
 @pytest.mark.parametrize("text", ["", "x1", "-1", "+1"])
 def test_scanned_numbers_begin_with_a_digit(text: str) -> None:
-    with pytest.raises(Refused):
+    with pytest.raises(KernelRefusal):
         scanned_unsigned(text)
 
 
@@ -81,7 +81,7 @@ def test_words_are_cut() -> None:
     assert scanned_word("  schedutil and more") == "schedutil"
     assert scanned_word("a" * 30) == "a" * 15
     assert scanned_word("balance_performance\n", longest=20) == "balance_performance"
-    with pytest.raises(Refused):
+    with pytest.raises(KernelRefusal):
         scanned_word(" \n")
 
 
@@ -91,9 +91,9 @@ def test_switches() -> None:
     assert boolean("yes") is True
     assert boolean("off") is False
     for parse, bad in ((scanned_flag, "2"), (scanned_flag, "-1"), (flag, "1 junk"), (flag, "-1")):
-        with pytest.raises(Refused):
+        with pytest.raises(KernelRefusal):
             parse(bad)
-    with pytest.raises(Refused):
+    with pytest.raises(KernelRefusal):
         boolean("2")
 
 

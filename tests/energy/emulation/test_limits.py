@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from energy.emulation.description import HostDescription
 from energy.emulation.drivers import DRIVERS
-from energy.emulation.host import EmulatedHost
 from tests.energy.emulation.hosts import GENOA, at, limits
+from tests.support.faulty_host import FaultyHost
 
 MIN_KHZ, MAX_KHZ = 1_200_000, 2_400_000
 
@@ -26,17 +26,17 @@ writes = st.lists(
 
 
 @st.composite
-def hosts(draw: st.DrawFn) -> EmulatedHost:
+def hosts(draw: st.DrawFn) -> FaultyHost:
     driver = draw(st.sampled_from(DRIVERS))
     description = HostDescription(driver=driver, cpus=1)
     if driver == "acpi-cpufreq":
         entries = draw(st.sets(st.integers(MIN_KHZ + 1, MAX_KHZ), max_size=6))
         table_khz = (MIN_KHZ, *sorted(entries))
         description = replace(description, table_khz=table_khz)
-    return EmulatedHost(description)
+    return FaultyHost(description)
 
 
-def write_all(host: EmulatedHost, changes: list[tuple[str, str]]) -> None:
+def write_all(host: FaultyHost, changes: list[tuple[str, str]]) -> None:
     for name, text in changes:
         with contextlib.suppress(OSError):
             host.write(at(name), text)
@@ -44,7 +44,7 @@ def write_all(host: EmulatedHost, changes: list[tuple[str, str]]) -> None:
 
 @given(hosts(), writes, st.none() | frequencies_khz, st.none() | frequencies_khz)
 def test_limits_stay_within_the_hardware_and_in_order(
-    host: EmulatedHost,
+    host: FaultyHost,
     changes: list[tuple[str, str]],
     thermal_khz: int | None,
     firmware_khz: int | None,
@@ -62,7 +62,7 @@ def test_limits_stay_within_the_hardware_and_in_order(
 
 @given(hosts(), writes)
 def test_writing_back_what_was_read_restores_every_file(
-    host: EmulatedHost, changes: list[tuple[str, str]]
+    host: FaultyHost, changes: list[tuple[str, str]]
 ) -> None:
     before = host.snapshot()
     write_all(host, changes)
@@ -73,7 +73,7 @@ def test_writing_back_what_was_read_restores_every_file(
 
 @given(hosts(), writes, frequencies_khz)
 def test_a_thermal_cap_leaves_no_trace(
-    host: EmulatedHost, changes: list[tuple[str, str]], cap_khz: int
+    host: FaultyHost, changes: list[tuple[str, str]], cap_khz: int
 ) -> None:
     write_all(host, changes)
     before = host.snapshot()
@@ -83,9 +83,7 @@ def test_a_thermal_cap_leaves_no_trace(
 
 
 @given(hosts(), writes)
-def test_what_is_refused_changes_nothing(
-    host: EmulatedHost, changes: list[tuple[str, str]]
-) -> None:
+def test_what_is_refused_changes_nothing(host: FaultyHost, changes: list[tuple[str, str]]) -> None:
     for name, text in changes:
         before = host.snapshot()
         try:
@@ -95,7 +93,7 @@ def test_what_is_refused_changes_nothing(
 
 
 def test_clamping_is_silent() -> None:
-    host = EmulatedHost(HostDescription(driver="intel_pstate"))
+    host = FaultyHost(HostDescription(driver="intel_pstate"))
     host.write(at("scaling_max_freq"), "9000000")
     assert limits(host) == (MIN_KHZ, MAX_KHZ)
     host.write(at("scaling_max_freq"), "1")
@@ -103,13 +101,13 @@ def test_clamping_is_silent() -> None:
 
 
 def test_octal_is_accepted() -> None:
-    host = EmulatedHost(HostDescription(driver="intel_pstate"))
+    host = FaultyHost(HostDescription(driver="intel_pstate"))
     host.write(at("scaling_max_freq"), "07502200")
     assert limits(host)[1] == 2_000_000
 
 
 def test_a_maximum_below_the_minimum_lowers_it_until_it_is_raised_again() -> None:
-    host = EmulatedHost(HostDescription(driver="intel_cpufreq"))
+    host = FaultyHost(HostDescription(driver="intel_cpufreq"))
     host.write(at("scaling_min_freq"), "2000000")
     host.write(at("scaling_max_freq"), "1500000")
     assert limits(host) == (1_500_000, 1_500_000)
@@ -118,7 +116,7 @@ def test_a_maximum_below_the_minimum_lowers_it_until_it_is_raised_again() -> Non
 
 
 def test_a_table_resolves_the_maximum_down_and_the_minimum_up() -> None:
-    host = EmulatedHost(GENOA)
+    host = FaultyHost(GENOA)
     assert limits(host) == (1_500_000, 3_250_000)
     host.write(at("scaling_max_freq"), "3800241")
     assert limits(host)[1] == 3_250_000
@@ -129,14 +127,14 @@ def test_a_table_resolves_the_maximum_down_and_the_minimum_up() -> None:
 
 
 def test_without_an_entry_between_the_limits_the_next_higher_one_is_taken() -> None:
-    host = EmulatedHost(GENOA)
+    host = FaultyHost(GENOA)
     host.write(at("scaling_min_freq"), "1600000")
     host.write(at("scaling_max_freq"), "2000000")
     assert limits(host) == (2_300_000, 2_300_000)
 
 
 def test_the_users_limit_survives_a_thermal_cap() -> None:
-    host = EmulatedHost(HostDescription(driver="intel_pstate"))
+    host = FaultyHost(HostDescription(driver="intel_pstate"))
     host.thermal_cap("policy0", 1_400_000)
     host.write(at("scaling_max_freq"), "2000000")
     assert limits(host)[1] == 1_400_000
@@ -145,7 +143,7 @@ def test_the_users_limit_survives_a_thermal_cap() -> None:
 
 
 def test_the_default_request_withdraws_the_users_limit() -> None:
-    host = EmulatedHost(HostDescription(driver="intel_pstate"))
+    host = FaultyHost(HostDescription(driver="intel_pstate"))
     host.write(at("scaling_max_freq"), "1500000")
     host.write(at("scaling_max_freq"), "4294967295")
     assert limits(host)[1] == MAX_KHZ
@@ -153,7 +151,7 @@ def test_the_default_request_withdraws_the_users_limit() -> None:
 
 @pytest.mark.parametrize("reads", [1, 3])
 def test_a_limit_may_come_into_force_after_the_write(reads: int) -> None:
-    host = EmulatedHost(HostDescription(lag_reads=reads))
+    host = FaultyHost(HostDescription(lag_reads=reads))
     path = at("scaling_max_freq")
     assert host.read(path) == "2400000\n"
     host.write(path, "1500000")

@@ -3,11 +3,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from energy.emulation.description import HostDescription
-from energy.emulation.host import EmulatedHost
 from energy.tree import POWERCAP
+from tests.support.faulty_host import FaultyHost
 
 
-def energy_uj(host: EmulatedHost, zone: str) -> int:
+def energy_uj(host: FaultyHost, zone: str) -> int:
     return int(host.read(f"{POWERCAP}/{zone}/energy_uj"))
 
 
@@ -20,7 +20,7 @@ def test_counters_wrap_after_their_range(
     range_uj: int, data: st.DataObject, gains_uj: list[int]
 ) -> None:
     start_uj = data.draw(st.integers(0, range_uj))
-    host = EmulatedHost(HostDescription(cpus=1, range_uj=range_uj, start_uj=start_uj))
+    host = FaultyHost(HostDescription(cpus=1, range_uj=range_uj, start_uj=start_uj))
     for gained_uj in gains_uj:
         host.add_energy_uj("package-0", gained_uj)
         assert 0 <= energy_uj(host, "intel-rapl:0") <= range_uj
@@ -30,7 +30,7 @@ def test_counters_wrap_after_their_range(
 
 
 def test_zones_have_names_and_hexadecimal_ids() -> None:
-    host = EmulatedHost(HostDescription(cpus=11, packages=11, subzones=("core", "dram"), psys=True))
+    host = FaultyHost(HostDescription(cpus=11, packages=11, subzones=("core", "dram"), psys=True))
     assert host.read(f"{POWERCAP}/intel-rapl:a/name") == "package-10\n"
     assert host.read(f"{POWERCAP}/intel-rapl:a:1/name") == "dram\n"
     assert host.read(f"{POWERCAP}/intel-rapl:b/name") == "psys\n"
@@ -38,7 +38,7 @@ def test_zones_have_names_and_hexadecimal_ids() -> None:
 
 
 def test_control_types_stand_beside_their_zones_without_a_counter() -> None:
-    host = EmulatedHost(HostDescription(mmio=True))
+    host = FaultyHost(HostDescription(mmio=True))
     assert host.names(POWERCAP) == (
         "dtpm",
         "intel-rapl",
@@ -53,7 +53,7 @@ def test_control_types_stand_beside_their_zones_without_a_counter() -> None:
 
 
 def test_each_zone_is_also_where_the_links_of_sysfs_lead() -> None:
-    host = EmulatedHost(HostDescription(mmio=True))
+    host = FaultyHost(HostDescription(mmio=True))
     host.add_energy_uj("package-0/dram", 7)
     assert energy_uj(host, "intel-rapl/intel-rapl:0/intel-rapl:0:1") == 7
     assert energy_uj(host, "intel-rapl:0/intel-rapl:0:1") == 7
@@ -63,14 +63,14 @@ def test_each_zone_is_also_where_the_links_of_sysfs_lead() -> None:
 
 
 def test_a_zone_gains_nothing_from_another() -> None:
-    host = EmulatedHost(HostDescription(cpus=2, packages=2, psys=True))
+    host = FaultyHost(HostDescription(cpus=2, packages=2, psys=True))
     host.add_energy_uj("intel-rapl:1", 5)
     assert [energy_uj(host, f"intel-rapl:{number}") for number in range(3)] == [0, 5, 0]
     assert energy_uj(host, "intel-rapl:1:0") == 0
 
 
 def test_unknown_zones_and_negative_energy_are_refused() -> None:
-    host = EmulatedHost(HostDescription())
+    host = FaultyHost(HostDescription())
     with pytest.raises(KeyError, match="package-0/dram"):
         host.add_energy_uj("package-7", 1)
     with pytest.raises(ValueError, match="at least 0"):
@@ -78,6 +78,6 @@ def test_unknown_zones_and_negative_energy_are_refused() -> None:
 
 
 def test_a_host_without_counters() -> None:
-    host = EmulatedHost(HostDescription(powercap=False))
+    host = FaultyHost(HostDescription(powercap=False))
     assert host.names(POWERCAP) == ()
     assert host.zones == ()

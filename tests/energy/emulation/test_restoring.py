@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from energy.emulation.drivers import DRIVERS, Driver
-from energy.emulation.host import EmulatedHost
 from tests.energy.emulation.hosts import host_of
+from tests.support.faulty_host import FaultyHost
 
 TEXTS = st.one_of(
     st.sampled_from(
@@ -19,7 +19,7 @@ TEXTS = st.one_of(
 )
 
 
-def try_to_write(host: EmulatedHost, path: str, text: str) -> None:
+def try_to_write(host: FaultyHost, path: str, text: str) -> None:
     with contextlib.suppress(OSError):
         host.write(path, text)
 

@@ -6,9 +6,9 @@ import pytest
 
 from energy.emulation.description import HostDescription
 from energy.emulation.drivers import Driver
-from energy.emulation.host import EmulatedHost
 from energy.tree import CPU, CPUFREQ
 from tests.energy.emulation.hosts import GENOA, at, every_driver, host_of, limits, refused, shown
+from tests.support.faulty_host import FaultyHost
 
 NO_TURBO = f"{CPU}/intel_pstate/no_turbo"
 MAX_PERCENT = f"{CPU}/intel_pstate/max_perf_pct"
@@ -50,7 +50,7 @@ def test_userspace_runs_what_was_set_within_the_limits() -> None:
 
 
 def test_userspace_takes_the_next_entry_of_a_table() -> None:
-    host = EmulatedHost(GENOA)
+    host = FaultyHost(GENOA)
     host.write(at("scaling_governor"), "userspace")
     host.write(at("scaling_setspeed"), "1600000")
     assert shown(host, "scaling_setspeed") == "2300000"
@@ -59,7 +59,7 @@ def test_userspace_takes_the_next_entry_of_a_table() -> None:
 
 
 def test_a_clock_domain_runs_at_the_highest_request_of_its_members() -> None:
-    host = EmulatedHost(HostDescription(cpus=4, cpus_per_domain=2))
+    host = FaultyHost(HostDescription(cpus=4, cpus_per_domain=2))
     assert shown(host, "related_cpus") == "0"
     assert shown(host, "freqdomain_cpus") == "0 1"
     host.write(at("scaling_max_freq", 0), "1300000")

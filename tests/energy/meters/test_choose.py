@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from energy.errors import MeterUnavailable
-from energy.meters.choose import MeterChoice, choose_meter, weigh_meters
+from energy.meters.choose import MeterChoice, choose_meter
 from energy.tree import FolderTree
 from tests.energy.meters.rapl_tree import RaplTree
 
@@ -13,9 +13,9 @@ from tests.energy.meters.rapl_tree import RaplTree
 def test_auto_takes_the_counters_of_the_kernel(tmp_path: Path) -> None:
     rapl = RaplTree(tmp_path)
     rapl.add("intel-rapl:0", "package-0")
-    choice = weigh_meters("auto", rapl.tree)
+    choice = choose_meter("auto", rapl.tree)
     assert choice.meter is not None
-    assert (choice.meter.name, choice.meter.source, choice.reasons) == ("powercap", "measured", ())
+    assert (choice.meter.name, choice.meter.source, choice.reason) == ("powercap", "measured", None)
 
 
 def test_auto_takes_them_when_one_package_can_be_read(tmp_path: Path) -> None:
@@ -23,7 +23,7 @@ def test_auto_takes_them_when_one_package_can_be_read(tmp_path: Path) -> None:
     rapl.add("intel-rapl:0", "package-0")
     rapl.add("intel-rapl:1", "package-1")
     rapl.hide("intel-rapl:0")
-    meter = choose_meter("auto", rapl.tree)
+    meter = choose_meter("auto", rapl.tree).meter
     assert meter is not None
     assert meter.name == "powercap"
 
@@ -32,18 +32,19 @@ def test_auto_models_what_cannot_be_read_and_says_why(tmp_path: Path) -> None:
     rapl = RaplTree(tmp_path)
     rapl.add("intel-rapl:0", "package-0")
     rapl.hide("intel-rapl:0")
-    choice = weigh_meters("auto", rapl.tree)
+    choice = choose_meter("auto", rapl.tree)
     assert choice.meter is not None
     assert (choice.meter.name, choice.meter.source) == ("modelled", "modelled")
-    assert [reason.partition(":")[0] for reason in choice.reasons] == ["powercap", "pyrapl"]
-    assert all("energy_uj" in reason for reason in choice.reasons)
+    reasons = (choice.reason or "").split("; ")
+    assert [reason.partition(":")[0] for reason in reasons] == ["powercap", "pyrapl"]
+    assert all("energy_uj" in reason for reason in reasons)
 
 
 def test_auto_models_a_host_without_counters(tmp_path: Path) -> None:
-    choice = weigh_meters("auto", FolderTree(tmp_path))
+    choice = choose_meter("auto", FolderTree(tmp_path))
     assert choice.meter is not None
     assert choice.meter.name == "modelled"
-    assert "no RAPL zone" in choice.reasons[0]
+    assert "no RAPL zone" in (choice.reason or "")
 
 
 @pytest.mark.parametrize("name", ["powercap", "pyrapl"])
@@ -59,7 +60,7 @@ def test_a_named_meter_reports_why_it_cannot_read(tmp_path: Path, name: MeterCho
     rapl = RaplTree(tmp_path)
     rapl.add("intel-rapl:0", "package-0")
     rapl.hide("intel-rapl:0")
-    meter = choose_meter(name, rapl.tree, source="emulated")
+    meter = choose_meter(name, rapl.tree, source="emulated").meter
     assert meter is not None
     assert (meter.name, meter.source) == (name, "emulated")
     reading = meter.poll(0.0)
@@ -70,10 +71,10 @@ def test_a_named_meter_reports_why_it_cannot_read(tmp_path: Path, name: MeterCho
 def test_modelled_and_none_by_name(tmp_path: Path) -> None:
     rapl = RaplTree(tmp_path)
     rapl.add("intel-rapl:0", "package-0")
-    meter = choose_meter("modelled", rapl.tree, full_power_w=50.0)
+    meter = choose_meter("modelled", rapl.tree, full_power_w=50.0).meter
     assert meter is not None
     assert meter.name == "modelled"
-    assert choose_meter("none", rapl.tree) is None
+    assert choose_meter("none", rapl.tree).meter is None
 
 
 def test_counters_are_read_without_the_packages_of_the_models(tmp_path: Path) -> None:
@@ -81,7 +82,7 @@ def test_counters_are_read_without_the_packages_of_the_models(tmp_path: Path) ->
     rapl.add("intel-rapl:0", "package-0")
     program = (
         "import sys; from energy.meters.choose import choose_meter; from energy.tree import "
-        "FolderTree; choose_meter('auto', FolderTree(sys.argv[1])).poll(0.0); "
+        "FolderTree; choose_meter('auto', FolderTree(sys.argv[1])).meter.poll(0.0); "
         "assert not {'numpy', 'scipy', 'pandas', 'pyRAPL'} & set(sys.modules), sys.modules.keys()"
     )
     done = subprocess.run(

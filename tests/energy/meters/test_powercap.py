@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from energy.errors import MeterUnavailable
-from energy.meters.contract import Reading
+from energy.meters.contract import EnergyReading
 from energy.meters.powercap import PowercapMeter
 from energy.tree import POWERCAP, FolderTree
 from tests.energy.meters.rapl_tree import RaplTree
@@ -28,11 +28,11 @@ class DeniedTree(FolderTree):
         return super().read(path)
 
 
-def names(reading: Reading) -> list[str]:
+def names(reading: EnergyReading) -> list[str]:
     return [zone.name for zone in reading.zones]
 
 
-def energies(reading: Reading) -> dict[str, int | None]:
+def energies(reading: EnergyReading) -> dict[str, int | None]:
     return {zone.name: zone.energy_uj for zone in reading.zones}
 
 

@@ -3,8 +3,9 @@
 import numpy as np
 
 from energy.power import prior_power
-from mpc.loop import control
+from mpc.controller import Controller
 from mpc.simulation.micro_batch import MicroBatchPlant, MicroBatchTraits
+from mpc.simulation.run import control
 from mpc.values import ConfigurationSpace
 from runtime.build import foresight_policy
 from runtime.config import load_config
@@ -34,7 +35,7 @@ def test_it_keeps_the_target_with_less_power_than_the_largest_configuration() ->
         ],
     )
     policy = foresight_policy(config, SPACE, TARGET_S, 1.0, power)
-    list(control(policy, SPACE, plant, plant, plant))
+    list(control(Controller.of(policy, SPACE, TARGET_S, 1.0), plant))
     late = plant.records[30:]
     violated = [record.latency_s is None or record.latency_s > TARGET_S for record in late]
     assert np.mean(violated) < 0.05

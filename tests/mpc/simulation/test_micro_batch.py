@@ -6,13 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from energy.power import CalibratedPower
-from mpc.loop import control
+from mpc.controller import Controller
 from mpc.micro_batch import BatchCost, micro_batch_latency_s, refined
 from mpc.policies.fixed import FixedPolicy
 from mpc.simulation.executor_pool import ExecutorPool, positive_noise
 from mpc.simulation.micro_batch import MicroBatchPlant, MicroBatchTraits, latency_quantiles_s
 from mpc.simulation.row_queue import RowQueue
-from mpc.values import Configuration, ConfigurationSpace, Decision, FloatArray, Measurement
+from mpc.simulation.run import control
+from mpc.values import Configuration, ConfigurationSpace, FloatArray, Measurement
 
 FAST, SLOW = 2_000_000, 1_000_000
 ROW_CYCLES = 20_000.0
@@ -43,11 +44,12 @@ def plant_of(
 def steps_of(plant: MicroBatchPlant, targets: dict[int, Configuration]) -> list[Measurement]:
     """Run to the end, applying a target at the end of the given steps."""
     measurements = []
+    ran, _ = plant.watch()
     while plant.wait_for_step():
-        measurements.append(plant.measure())
+        measurements.append(plant.measure(ran)[0])
         target = targets.get(measurements[-1].step)
         if target is not None:
-            plant.apply(Decision(target, "test"))
+            ran, _ = plant.steer(target)
     return measurements
 
 
@@ -129,7 +131,7 @@ def test_start_up_varies_from_executor_to_executor() -> None:
 def test_scaling_in_and_frequency_act_at_once() -> None:
     plant = plant_of(np.full(3, rate(0.5)), QUIET)
     assert plant.wait_for_step()
-    applied = plant.apply(Decision(Configuration(3, SLOW), "test"))
+    applied, _ = plant.steer(Configuration(3, SLOW))
     assert applied.observed == applied.requested == Configuration(3, SLOW)
 
 
@@ -244,7 +246,7 @@ def test_the_same_seed_gives_the_same_run() -> None:
 def test_the_control_loop_drives_it_through_the_ports() -> None:
     space = ConfigurationSpace(1, 12, (SLOW, FAST))
     plant = plant_of(np.full(10, rate(0.3)), replace(QUIET, startup_s=0.5), Configuration(1, SLOW))
-    steps = list(control(FixedPolicy(space.largest), space, plant, plant, plant))
+    steps = list(control(Controller.of(FixedPolicy(space.largest), space, 1.0, 1.0), plant))
     assert len(steps) == 10
     assert steps[-1].measurement.observed == space.largest
     assert [record.configuration.executors for record in plant.records] == [1] + [12] * 9

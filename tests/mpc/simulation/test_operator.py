@@ -12,7 +12,7 @@ from mpc.balance import balanced
 from mpc.simulation.operator import OperatorPlant
 from mpc.simulation.paper_machine import core_power
 from mpc.simulation.trace import TriggerTrace
-from mpc.values import Configuration, ConfigurationSpace, Decision, FloatArray, IntArray
+from mpc.values import Configuration, ConfigurationSpace, FloatArray, IntArray
 
 SPACE = ConfigurationSpace(1, 3, (1_000_000, 2_000_000))
 KEYS = 4
@@ -172,7 +172,7 @@ def test_every_latency_equals_the_reference(
         reference.run_until(float(step))
         executors, frequency_khz, seed = moves[step % len(moves)]
         owners = np.random.default_rng(seed).integers(0, executors, KEYS)
-        plant.apply(Decision(Configuration(executors, frequency_khz), "", key_owners=owners))
+        plant.steer(Configuration(executors, frequency_khz), owners)
         reference.change(owners, frequency_khz * 1e3)
     expected = [reference.finish[t] - trace.time_s[t] for t in sorted(reference.finish)]
     np.testing.assert_allclose(np.sort(plant.result_latencies_s), np.sort(expected), rtol=1e-9)
@@ -185,11 +185,7 @@ def test_tuples_of_one_key_never_overtake_each_other_when_it_moves() -> None:
     trace = small_trace([0.9, 0.2, 0.01], [0, 0, 1], [1e9, 1e7, 1e7])
     plant = OperatorPlant(trace, SPACE, core_power(), 1.0, start=Configuration(2, 2_000_000))
     plant.wait_for_step()
-    plant.apply(
-        Decision(
-            Configuration(2, 2_000_000), "", key_owners=np.asarray([1, 1, 0, 0], dtype=np.int64)
-        )
-    )
+    plant.steer(Configuration(2, 2_000_000), np.asarray([1, 1, 0, 0], dtype=np.int64))
     plant.wait_for_step()
     latencies = plant.result_latencies_s
     assert latencies[0] == pytest.approx(0.5)
@@ -206,7 +202,7 @@ def test_a_key_that_moves_on_before_its_state_came_is_served_in_order() -> None:
     for owner in (1, 2, 2, 2, 2, 2, 2):
         plant.wait_for_step()
         owners = np.asarray([owner, 1, 2, 0], dtype=np.int64)
-        plant.apply(Decision(start, "", key_owners=owners))
+        plant.steer(start, owners)
     # The state leaves 0 at 3.5, stays at 1 until its tuple is done at 4.0, and then goes to 2.
     assert plant.result_latencies_s.tolist() == pytest.approx([3.0, 2.5, 1.7, 0.01])
 
@@ -215,9 +211,9 @@ def test_a_measurement_has_the_rows_of_table_1() -> None:
     trace = small_trace([0.1, 0.2, 0.3], [0, 1, 1], [1e8, 2e8, 4e8])
     plant = OperatorPlant(trace, SPACE, core_power(), 1.0, start=Configuration(3, 1_000_000))
     with pytest.raises(RuntimeError, match="wait_for_step"):
-        plant.measure()
+        plant.measure(plant.watch()[0])
     plant.wait_for_step()
-    measured = plant.measure()
+    measured, _ = plant.measure(plant.watch()[0])
     assert measured.arrivals_per_s == 3.0
     assert measured.completions_per_s == 2.0
     assert measured.cost_cycles == pytest.approx(1.5e8)
@@ -228,12 +224,19 @@ def test_a_measurement_has_the_rows_of_table_1() -> None:
     assert measured.key_cost_cycles[2] == pytest.approx(1.5e8)  # not sampled: the mean
 
 
-def test_a_change_of_executors_without_a_table_is_refused() -> None:
+def test_a_change_of_executors_without_a_table_is_balanced_by_the_plant() -> None:
+    trace = small_trace([0.1, 0.1, 0.1, 1.0], [0, 1, 2, 3], [1e6, 1e6, 1e6, 1e6])
+    plant = OperatorPlant(trace, SPACE, core_power(), 1.0)
+    plant.wait_for_step()
+    applied, _ = plant.steer(Configuration(1, 1_000_000))
+    assert applied.observed == Configuration(1, 1_000_000)
+    while plant.wait_for_step():
+        pass
+    assert plant.unfinished == 0
+
+
+def test_a_table_for_other_executors_is_refused() -> None:
     plant = OperatorPlant(small_trace([0.1], [0], [1e6]), SPACE, core_power(), 1.0)
     plant.wait_for_step()
-    with pytest.raises(ValueError, match="distribution table"):
-        plant.apply(Decision(Configuration(1, 1_000_000), ""))
     with pytest.raises(ValueError, match=r"within 0\.\.0"):
-        plant.apply(
-            Decision(Configuration(1, 1_000_000), "", key_owners=np.ones(KEYS, dtype=np.int64))
-        )
+        plant.steer(Configuration(1, 1_000_000), np.ones(KEYS, dtype=np.int64))

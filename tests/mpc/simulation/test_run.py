@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from energy.power import ProportionalPower
+from mpc.controller import Controller
 from mpc.policies.fixed import FixedPolicy
 from mpc.simulation.micro_batch import MicroBatchPlant, MicroBatchTraits
 from mpc.simulation.operator import PlantStep
@@ -26,9 +27,13 @@ def plant(steps: int) -> MicroBatchPlant:
     )
 
 
+def fixed(target: Configuration) -> Controller:
+    return Controller.of(FixedPolicy(target), SPACE, 1.0, 1.0)
+
+
 def test_a_run_has_every_step_and_the_time_of_every_decision() -> None:
     simulated = plant(5)
-    run = simulate(FixedPolicy(Configuration(2, 1_000_000)), simulated, SPACE)
+    run = simulate(fixed(Configuration(2, 1_000_000)), simulated)
     assert [step.measurement.step for step in run.steps] == [1, 2, 3, 4, 5]
     assert len(run.decision_ms) == 5
     assert run.expected_per_s == (None,) * 5
@@ -37,7 +42,7 @@ def test_a_run_has_every_step_and_the_time_of_every_decision() -> None:
 
 def test_the_policy_chooses_within_the_space() -> None:
     simulated = plant(5)
-    simulate(FixedPolicy(Configuration(9, 2_000_000)), simulated, SPACE)
+    simulate(fixed(Configuration(9, 2_000_000)), simulated)
     assert simulated.records[-1].configuration == Configuration(4, 2_000_000)
 
 

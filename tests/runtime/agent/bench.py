@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from energy.emulation.description import HostDescription
-from energy.emulation.host import EmulatedHost
 from energy.meters.contract import Meter
 from energy.tree import CPUFREQ, Tree
 from runtime.agent.core.agent import Agent, Identity
 from runtime.agent.core.audit import AuditLog
-from runtime.agent.core.journal import Journal
+from runtime.agent.core.journal import OriginalsJournal
 from runtime.agent.core.state import StateLock
 from runtime.agent.host.executors import Executor
 from runtime.agent.service.settings import FrequencyRules
@@ -25,6 +24,7 @@ from runtime.agent.wire.messages import (
 )
 from runtime.files import ReplacedFile
 from tests.support.clock import ManualClock
+from tests.support.faulty_host import FaultyHost
 
 ALICE = Caller("alice", "certificate", may_command=True, administrator=False)
 BOB = Caller("bob", "certificate", may_command=True, administrator=False)
@@ -115,7 +115,7 @@ class MortalFile(ReplacedFile):
         self.saves += 1
 
 
-class MortalJournal(Journal):
+class MortalJournal(OriginalsJournal):
     """A journal in such a file."""
 
     def __init__(self, lock: StateLock, boot_id: str, fate: Fate) -> None:
@@ -133,13 +133,13 @@ class Bench:
     def __init__(
         self,
         folder: Path,
-        host: EmulatedHost | None = None,
+        host: FaultyHost | None = None,
         rules: FrequencyRules = FREE,
         meter: Meter | None = None,
         executors: Callable[[], tuple[Executor, ...]] = tuple,
     ) -> None:
         self.folder = folder
-        self.host = host or EmulatedHost(HostDescription(cpus=4))
+        self.host = host or FaultyHost(HostDescription(cpus=4))
         self.rules = rules
         self.meter = meter
         self.executors = executors

@@ -15,7 +15,7 @@ from typing import Self, TypeVar
 from energy.cpufreq.policy import LimitOutcome
 from energy.meters.contract import Zone
 from runtime.agent.service.metrics import AgentMetrics
-from runtime.agent.service.settings import Guard, Listen
+from runtime.agent.service.settings import CallerLimits, Listen
 from runtime.agent.wire.callers import Caller
 from runtime.agent.wire.client import AgentClient
 from runtime.agent.wire.listener import Listener
@@ -43,7 +43,7 @@ from runtime.agent.wire.worker import Worker
 PATIENCE_S = 60.0
 """How long a condition may take on a loaded machine; nothing waits that long when all is well."""
 # Nobody meets these limits by chance on a slow machine.
-GUARD = Guard(requests_per_s=10_000, burst=10_000, timeout_s=60, idle_timeout_s=600)
+GUARD = CallerLimits(requests_per_s=10_000, burst=10_000, timeout_s=60, idle_timeout_s=600)
 
 Result = TypeVar("Result")
 
@@ -94,7 +94,7 @@ class StandIn:
 
     def lease(self, caller: Caller, request: LeaseRequest) -> LeaseGranted:
         self._take("lease", caller, request)
-        return LeaseGranted(7, caller.name, 3 * request.period_ms)
+        return LeaseGranted(7, caller.name)
 
     def renew(self, caller: Caller, request: RenewRequest) -> Renewed:
         self._take("renew", caller, request)
@@ -140,7 +140,7 @@ class Service:
         agent: CommandPort | None = None,
         audit: AuditPort | None = None,
         tls: TlsFiles | None = None,
-        guard: Guard = GUARD,
+        guard: CallerLimits = GUARD,
         allowed: tuple[str, ...] = ("controller",),
         most_waiting: int = 64,
     ) -> None:

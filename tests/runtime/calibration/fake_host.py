@@ -81,7 +81,7 @@ class FakeHost(AgentClient):
 
     def lease(self, period_ms: int, take_over: bool = False) -> LeaseGranted:
         self.leased, self.renewed_s = True, self.now_s
-        return LeaseGranted(1, "me", 3 * period_ms)
+        return LeaseGranted(1, "me")
 
     def renew(self) -> Renewed:
         self.renewed_s = self.now_s

@@ -4,12 +4,14 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
+from mpc.bounds import Bounds, Reason
 from mpc.events import Event, EventKind
 from mpc.values import (
     Alternative,
     Applied,
     BatchSample,
     Configuration,
+    ConfigurationSpace,
     CostTerms,
     Decision,
     FloatArray,
@@ -17,7 +19,8 @@ from mpc.values import (
     Measurement,
     Plan,
 )
-from runtime.control.journal import Resumption, StartUpSamples, StepRecord
+from runtime.control.cluster import StartUpSamples
+from runtime.control.journal import Resumption, StepRecord
 
 numbers = st.floats(allow_nan=False)
 """With both infinities and both zeros."""
@@ -52,6 +55,8 @@ measurements = st.builds(
     latency_kind=st.sampled_from((None, "exact", "estimated")),
     congestion=maybe,
     batches=st.lists(st.builds(BatchSample, st.integers(0), numbers, configurations)).map(tuple),
+    useful_executors=st.none() | st.integers(1, 1000),
+    startup_s=maybe,
     power_w=maybe,
     power_source=st.sampled_from(("measured", "modelled", "emulated")),
 )
@@ -79,24 +84,34 @@ decisions = st.builds(
     ).map(tuple),
     cooling_down=st.booleans(),
 )
+bounds = st.builds(
+    Bounds,
+    st.builds(
+        ConfigurationSpace,
+        st.integers(1, 5),
+        st.integers(5, 1000),
+        st.lists(st.integers(1, 10_000_000), min_size=1, max_size=4, unique=True).map(
+            lambda khz: tuple(sorted(khz))
+        ),
+    ),
+    st.lists(st.builds(Reason, st.sampled_from(EventKind), texts), max_size=2).map(tuple),
+)
 records = st.builds(
     StepRecord,
     at_s=numbers,
     mode=st.sampled_from(("control", "advise")),
     measurement=measurements,
+    bounds=bounds,
     decision=decisions,
     target=configurations,
     applied=st.builds(Applied, configurations, configurations),
     dead_time_s=numbers,
-    useful_executors=st.none() | st.integers(1, 1000),
     took_s=maybe,
     events=st.lists(st.builds(Event, st.sampled_from(EventKind), texts), max_size=3).map(tuple),
     queries=st.just(({"query": "q", "rows": 3},)),
     start_up=st.builds(StartUpSamples, st.lists(numbers, max_size=3).map(tuple)),
     resumption=st.none()
-    | st.builds(
-        Resumption, st.integers(0), st.none() | st.integers(0), st.integers(0, 600), numbers
-    ),
+    | st.builds(Resumption, st.integers(0), st.none() | st.integers(0), st.integers(0, 600)),
 )
 
 
@@ -106,6 +121,7 @@ def plain_record(step: int) -> StepRecord:
         at_s=1000.0 + step,
         mode="control",
         measurement=Measurement(step, float(step), place, place, arrivals_per_s=step / 3),
+        bounds=Bounds(ConfigurationSpace(1, 6, (1_000_000, 2_000_000))),
         decision=Decision(place, "hold"),
         target=place,
         applied=Applied(place, place),

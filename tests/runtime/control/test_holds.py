@@ -8,33 +8,24 @@ from runtime.config.cron import parse_period
 from runtime.control.holds import NAME, Holds, pause, paused, resume
 from runtime.control.journal import StepRecord, read
 from runtime.report.words import why
-from tests.runtime.control.cluster import SHORT, FakeCluster, restarted
+from tests.runtime.control.cluster import SHORT, LoopRun, restarted
 
 
 def kinds(record: StepRecord) -> set[EventKind]:
     return {event.kind for event in record.events}
 
 
-def _touched(cluster: FakeCluster) -> tuple[int, int, int]:
-    assert cluster.fleet is not None
-    return (
-        len(cluster.executors.requests),
-        cluster.executors.reconciled,
-        len(cluster.fleet.requests),
-    )
-
-
 def test_a_pause_holds_from_the_next_step_until_it_is_resumed(tmp_path: Path) -> None:
-    touched: list[tuple[int, int, int]] = []
+    touched: list[tuple[int, int]] = []
 
     def between(record: StepRecord) -> None:
-        touched.append(_touched(cluster))
+        touched.append(cluster.touched)
         if record.measurement.step == 9:
             assert pause(tmp_path, 1.0, "the database moves")
         if record.measurement.step == 19:
             assert resume(tmp_path)
 
-    cluster = FakeCluster(tmp_path, on_step=between)
+    cluster = LoopRun(tmp_path, on_step=between)
     seen = cluster.run()
     held = [record for record in seen if EventKind.HELD_PAUSED in kinds(record)]
     assert [record.measurement.step for record in held] == list(range(10, 20))
@@ -49,21 +40,21 @@ def test_a_pause_holds_from_the_next_step_until_it_is_resumed(tmp_path: Path) ->
 
 
 def test_a_pause_survives_a_restart(tmp_path: Path) -> None:
-    first = FakeCluster(tmp_path, steps=10)
+    first = LoopRun(tmp_path, steps=10)
     first.run()
     pause(tmp_path, 1.0)
     second = restarted(first, 5)
-    before = _touched(second)
+    before = second.touched
     seen = second.run()
     assert len(seen) == 5
     assert all(EventKind.HELD_PAUSED in kinds(record) for record in seen)
-    assert _touched(second) == before
+    assert second.touched == before
 
 
 def test_an_excluded_period_holds(tmp_path: Path) -> None:
     # The cluster's clock starts at 1000 s: 00:16:40 in UTC; minute 17 begins at 1020 s.
     options = (*SHORT, 'schedule.exclude=["17 0 * * *"]', 'schedule.timezone="UTC"')
-    seen = FakeCluster(tmp_path, options=options).run()
+    seen = LoopRun(tmp_path, options=options).run()
     for record in seen:
         assert (EventKind.HELD_EXCLUDED_PERIOD in kinds(record)) == (record.at_s >= 1020)
     assert any(record.at_s >= 1020 for record in seen)
@@ -94,5 +85,5 @@ def test_a_pause_nobody_can_read_is_a_pause(tmp_path: Path) -> None:
 def test_periods_are_in_their_time_zone(tmp_path: Path) -> None:
     noon_s = datetime(2026, 3, 1, 12, 0, tzinfo=UTC).timestamp()
     periods = [parse_period("* 12 * * *")]
-    assert Holds(tmp_path, periods, UTC, lambda: noon_s).held() is not None
-    assert Holds(tmp_path, periods, UTC, lambda: noon_s + 3600.0).held() is None
+    assert Holds(tmp_path, periods, UTC, lambda: noon_s).blocking() is not None
+    assert Holds(tmp_path, periods, UTC, lambda: noon_s + 3600.0).blocking() is None

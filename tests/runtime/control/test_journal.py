@@ -9,7 +9,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from runtime.control.journal import Journal, JournalInUse, StepRecord, decode, encode, read, recent
+from runtime.control.journal import (
+    JournalInUse,
+    StepJournal,
+    StepRecord,
+    decode,
+    encode,
+    read,
+    recent,
+)
 from tests.runtime.control.records import plain_record, records
 
 
@@ -54,7 +62,7 @@ def test_numbers_of_numpy_are_numbers(tmp_path: Path) -> None:
 
 
 def test_lines_are_there_before_the_journal_is_closed(tmp_path: Path) -> None:
-    with Journal(tmp_path / "new" / "folder", 10_000) as journal:
+    with StepJournal(tmp_path / "new" / "folder", 10_000) as journal:
         for step in range(3):
             journal.append(plain_record(step))
         steps = [record.measurement.step for record in read(tmp_path / "new" / "folder")]
@@ -65,25 +73,25 @@ def test_lines_are_there_before_the_journal_is_closed(tmp_path: Path) -> None:
 
 def test_a_journal_goes_on_where_it_ended(tmp_path: Path) -> None:
     for begin in (0, 3):
-        with Journal(tmp_path, 10_000) as journal:
+        with StepJournal(tmp_path, 10_000) as journal:
             for step in range(begin, begin + 3):
                 journal.append(plain_record(step))
     assert [record.measurement.step for record in read(tmp_path)] == list(range(6))
 
 
 def test_torn_and_foreign_lines_are_passed_over(tmp_path: Path) -> None:
-    with Journal(tmp_path, 10_000) as journal:
+    with StepJournal(tmp_path, 10_000) as journal:
         journal.append(plain_record(0))
     with journal.path.open("ab") as file:
         file.write(b'{"other": 1}\nnot json\n' + encode(plain_record(1))[:50])
-    with Journal(tmp_path, 10_000) as journal:
+    with StepJournal(tmp_path, 10_000) as journal:
         journal.append(plain_record(2))
         assert [record.measurement.step for record in journal.recent(9)] == [0, 2]
 
 
 def test_its_size_is_bounded_and_the_newest_are_kept(tmp_path: Path) -> None:
     line = len(encode(plain_record(10))) + 1
-    with Journal(tmp_path, 5 * line) as journal:
+    with StepJournal(tmp_path, 5 * line) as journal:
         for step in range(10, 50):
             journal.append(plain_record(step))
             assert all(path.stat().st_size <= 5 * line for path in tmp_path.glob("*.jsonl"))
@@ -93,24 +101,24 @@ def test_its_size_is_bounded_and_the_newest_are_kept(tmp_path: Path) -> None:
 
 
 def test_a_line_larger_than_the_file_is_written_all_the_same(tmp_path: Path) -> None:
-    with Journal(tmp_path, 10) as journal:
+    with StepJournal(tmp_path, 10) as journal:
         journal.append(plain_record(0))
         journal.append(plain_record(1))
     assert [record.measurement.step for record in read(tmp_path)] == [0, 1]
 
 
 def test_two_controllers_do_not_share_a_journal(tmp_path: Path) -> None:
-    with Journal(tmp_path, 10_000) as journal:
+    with StepJournal(tmp_path, 10_000) as journal:
         with pytest.raises(JournalInUse, match=r"another journal\.folder"):
-            Journal(tmp_path, 10_000)
+            StepJournal(tmp_path, 10_000)
         journal.append(plain_record(0))
-    Journal(tmp_path, 10_000).close()
+    StepJournal(tmp_path, 10_000).close()
 
 
 def test_half_a_line_is_taken_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a full disk, where the kernel takes only a part."""
     write = os.write
-    with Journal(tmp_path, 10_000) as journal:
+    with StepJournal(tmp_path, 10_000) as journal:
         journal.append(plain_record(0))
         with monkeypatch.context() as patch:
             patch.setattr(os, "write", lambda file, data: write(file, data[:20]))

@@ -1,31 +1,21 @@
 """A restarted driver decides what one that never stopped would have decided."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from mpc.bounds import Bounds
 from mpc.events import EventKind
-from mpc.ports import Policy
-from mpc.values import Configuration, Decision, Measurement
-from runtime.build import live_policy, live_power, live_space
+from runtime.build import live_controller, live_space
 from runtime.config import load_config
 from runtime.config.policies import TABLED_POLICIES
-from runtime.control.guards import Guards
 from runtime.control.journal import read
-from runtime.control.resume import LONGEST_GAP_STEPS, RelearningPolicy, gap, resume
-from runtime.control.safe import EventLog
+from runtime.control.resume import LONGEST_GAP_STEPS, gap
 from runtime.control.snapshots import NAME
-from tests.runtime.control.cluster import SHORT, FakeCluster, restarted, told
+from tests.runtime.control.cluster import SHORT, LoopRun, outcome, restarted
 from tests.runtime.control.records import plain_record
 
 CONFIG = load_config(None, SHORT)
 SPACE = live_space(CONFIG, None, with_frequencies=True)
-
-
-def fresh_policy(dead_time_s: float = 1.0) -> Policy:
-    return live_policy(CONFIG, SPACE, live_power(CONFIG), dead_time_s)
 
 
 LIVE = ("foresight", "rule-based", "peak", "static-3", *TABLED_POLICIES)
@@ -39,9 +29,9 @@ def test_decisions_after_a_restart_are_those_of_a_run_without_one(
     tmp_path: Path, policy: str, way: str
 ) -> None:
     options = (*MINUTES, f"policy={policy}")
-    whole = FakeCluster(tmp_path / "whole", options=options, steps=24).run()
+    whole = LoopRun(tmp_path / "whole", options=options, steps=24).run()
 
-    first = FakeCluster(tmp_path / "parts", options=options, steps=16)
+    first = LoopRun(tmp_path / "parts", options=options, steps=16)
     first.run()
     if way == "replayed":
         (tmp_path / "parts" / NAME).unlink()
@@ -53,29 +43,17 @@ def test_decisions_after_a_restart_are_those_of_a_run_without_one(
     (resumed,) = (e.detail for e in second.seen[0].events if e.kind == EventKind.RESUMED)
     assert ("saved after step 15, 0 steps replayed" in resumed) == (way == "saved")
     assert ("16 steps replayed" in resumed) == (way == "replayed")
-    assert [told(record) for record in parts] == [told(record) for record in whole]
+    assert [outcome(record) for record in parts] == [outcome(record) for record in whole]
 
 
 def test_replaying_a_journal_gives_its_decisions(tmp_path: Path) -> None:
-    FakeCluster(tmp_path, steps=25).run()
-    policy = fresh_policy()
+    LoopRun(tmp_path, steps=25).run()
+    controller = live_controller(CONFIG, SPACE)
     for record in read(tmp_path):
-        again = policy.decide(record.measurement, Bounds(SPACE))
-        assert (again.target, again.reason) == (record.decision.target, record.decision.reason)
-        assert (again.plan is None) == (record.decision.plan is None)
-        if again.plan is not None and record.decision.plan is not None:
-            assert again.plan.cost == record.decision.plan.cost
-
-
-def test_guards_remember_too(tmp_path: Path) -> None:
-    records = [plain_record(step) for step in range(3)]
-    policy = fresh_policy()
-    resume(policy, Guards(SPACE, 1.0), records)
-    once_more = fresh_policy()
-    for record in records:
-        once_more.decide(record.measurement, Bounds(SPACE))
-    last = records[-1].measurement
-    assert policy.decide(last, Bounds(SPACE)).target == once_more.decide(last, Bounds(SPACE)).target
+        again = controller.step(record.measurement)
+        assert (again.target, again.bounds) == (record.target, record.bounds)
+        assert again.decision.reason == record.decision.reason
+        assert again.decision.plan == record.decision.plan
 
 
 def test_a_gap_is_told_to_the_forecast_step_by_step() -> None:
@@ -89,47 +67,9 @@ def test_a_gap_is_told_to_the_forecast_step_by_step() -> None:
     assert gap(last, last.at_s - 1e6, 1.0) == ()  # the wall clock was set back
 
 
-class Counting:
-    """Decides by how much it has seen."""
-
-    def __init__(self, dead_time_s: float) -> None:
-        self.dead_time_s = dead_time_s
-        self.seen: list[int] = []
-
-    def decide(self, measurement: Measurement, bounds: Bounds) -> Decision:
-        self.seen.append(measurement.step)
-        return Decision(Configuration(len(self.seen), 1), f"{self.dead_time_s:g}")
-
-
-def test_a_policy_is_built_anew_when_the_dead_time_has_moved_by_a_step() -> None:
-    made: list[Counting] = []
-    learned_s = [3.0]
-
-    def make(dead_time_s: float) -> Counting:
-        made.append(Counting(dead_time_s))
-        return made[-1]
-
-    events = EventLog()
-    policy = RelearningPolicy(make, lambda: learned_s[0], 3.0, 1.0, SPACE, events)
-    steps = [replace(plain_record(step).measurement) for step in range(5)]
-    decisions = [policy.decide(step, Bounds(SPACE)) for step in steps[:2]]
-    learned_s[0] = 3.9
-    decisions.append(policy.decide(steps[2], Bounds(SPACE)))
-    assert len(made) == 1
-    learned_s[0] = 4.0
-    decisions.append(policy.decide(steps[3], Bounds(SPACE)))
-    assert [decision.target.executors for decision in decisions] == [1, 2, 3, 4]
-    assert [decision.reason for decision in decisions] == ["3", "3", "3", "4"]
-    assert made[1].seen == [0, 1, 2, 3]
-    assert policy.dead_time_s == 4.0
-    assert [event.kind for event in events.drain()] == [EventKind.DEAD_TIME_LEARNED]
-
-
 def test_a_learned_dead_time_reaches_the_plan(tmp_path: Path) -> None:
     options = (SHORT[0], SHORT[1])
-    cluster = FakeCluster(tmp_path, options=options, steps=12)
-    cluster.executors.start_up_s = 4.0
-    seen = cluster.run()
+    seen = LoopRun(tmp_path, options=options, steps=12, start_up_s=4.0).run()
     assert {record.dead_time_s for record in seen} == {4.0}
     planned = [len(record.decision.plan.trajectory) for record in seen if record.decision.plan]
     assert planned

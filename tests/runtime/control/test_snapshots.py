@@ -12,14 +12,16 @@ import msgspec
 import pytest
 
 from mpc.bounds import Bounds
+from mpc.controller import Controller, ControllerState
 from mpc.events import EventKind
 from mpc.policies.rule_based import RuleBasedPolicy
+from mpc.ports import Policy
 from mpc.snapshot import SnapshotRefused, save
 from mpc.values import ConfigurationSpace, Decision, Measurement
 from runtime.config import load_config
 from runtime.control.journal import StepRecord
 from runtime.control.snapshots import EVERY_STEPS, NAME, SnapshotFile, fingerprint
-from tests.runtime.control.cluster import SHORT, FakeCluster, restarted, told
+from tests.runtime.control.cluster import SHORT, LoopRun, outcome, restarted
 from tests.runtime.control.records import plain_record
 
 SPACE = ConfigurationSpace(1, 6, (1_000_000, 2_000_000))
@@ -43,7 +45,7 @@ def put_back(folder: Path, step: int) -> Callable[[StepRecord], None]:
 def test_the_file_is_its_owners_alone_and_always_whole(tmp_path: Path) -> None:
     (tmp_path / f"{NAME}.new").write_text("left by a crash")
     (tmp_path / f"{NAME}.new").chmod(0o666)
-    FakeCluster(tmp_path, steps=3).run()
+    LoopRun(tmp_path, steps=3).run()
     assert stat.S_IMODE((tmp_path / NAME).stat().st_mode) == 0o600
     assert not (tmp_path / f"{NAME}.new").exists()
 
@@ -57,7 +59,7 @@ def test_it_is_written_every_so_many_steps(tmp_path: Path) -> None:
                 msgspec.json.decode((tmp_path / NAME).read_bytes().split(b"\n")[0])["step"]
             )
 
-    FakeCluster(tmp_path, options=RULES, steps=2 * EVERY_STEPS + 5, on_step=look).run()
+    LoopRun(tmp_path, options=RULES, steps=2 * EVERY_STEPS + 5, on_step=look).run()
     assert written == [EVERY_STEPS - 1] * EVERY_STEPS + [2 * EVERY_STEPS - 1] * 6
 
 
@@ -65,33 +67,31 @@ def test_it_is_written_every_so_many_steps(tmp_path: Path) -> None:
 def test_after_a_crash_the_steps_since_are_replayed(tmp_path: Path, policy: str) -> None:
     # So many steps are read, hence saved after so many.
     options = (*SHORT, f"policy={policy}", "journal.resume_steps=8")
-    whole = FakeCluster(tmp_path / "whole", options=options, steps=40).run()
+    whole = LoopRun(tmp_path / "whole", options=options, steps=40).run()
     folder = tmp_path / "parts"
-    first = FakeCluster(
-        folder, options=options, steps=20, resume_steps=8, on_step=put_back(folder, 19)
-    )
+    first = LoopRun(folder, options=options, steps=20, resume_steps=8, on_step=put_back(folder, 19))
     first.run()
     (folder / "kept").replace(folder / NAME)
     (folder / NAME).chmod(0o600)
     second = restarted(first, steps=20, on_step=None)
     second.run()
     (resumed,) = details(second.seen, EventKind.RESUMED)
-    assert resumed == "saved after step 15, 4 steps replayed, 0 missed since"
-    assert [told(record) for record in first.seen + second.seen] == [told(r) for r in whole]
+    assert resumed == "saved after step 15, 4 steps replayed, 0 steps missed since"
+    assert [outcome(record) for record in first.seen + second.seen] == [outcome(r) for r in whole]
 
 
 def test_a_dead_time_learned_after_it_was_saved_is_learned_again(tmp_path: Path) -> None:
     """Which means a new policy, and all it can be told of what was measured before."""
     options = (*SHORT[:2], "journal.resume_steps=10")
 
-    def run(folder: Path, steps: int) -> FakeCluster:
-        cluster = FakeCluster(folder, options=options, steps=steps)
+    def run(folder: Path, steps: int) -> LoopRun:
+        cluster = LoopRun(folder, options=options, steps=steps)
         keep = put_back(folder, 18)
 
         def on_step(record: StepRecord) -> None:
             keep(record)
             if record.measurement.step == 14:
-                cluster.executors.start_up_s = 3.0
+                cluster.slow_down(3.0)
 
         cluster.on_step = on_step
         cluster.run()
@@ -105,21 +105,21 @@ def test_a_dead_time_learned_after_it_was_saved_is_learned_again(tmp_path: Path)
     (resumed,) = details(second.seen, EventKind.RESUMED)
     assert resumed.startswith("saved after step 9, 10 steps replayed")
     assert {record.dead_time_s for record in second.seen} == {3.0}
-    assert [told(record) for record in first.seen + second.seen] == [told(r) for r in whole.seen]
+    assert [outcome(record) for record in first.seen + second.seen] == [
+        outcome(r) for r in whole.seen
+    ]
 
 
 def test_only_a_policy_that_plans_with_the_dead_time_is_built_anew(tmp_path: Path) -> None:
     options = (*SHORT[:2], "policy=edf-q-learning")
-    whole = FakeCluster(tmp_path / "whole", options=options, steps=20).run()
-    first = FakeCluster(tmp_path / "parts", options=options, steps=10)
-    first.on_step = lambda record: setattr(
-        first.executors, "start_up_s", 2.0 + record.measurement.step
-    )
+    whole = LoopRun(tmp_path / "whole", options=options, steps=20).run()
+    first = LoopRun(tmp_path / "parts", options=options, steps=10)
+    first.on_step = lambda record: first.slow_down(2.0 + record.measurement.step)
     first.run()
     second = restarted(first, steps=10)
     second.run()
     assert not details(first.seen + second.seen, EventKind.DEAD_TIME_LEARNED)
-    assert [told(record) for record in first.seen + second.seen] == [told(r) for r in whole]
+    assert [outcome(record) for record in first.seen + second.seen] == [outcome(r) for r in whole]
 
 
 def rewritten(
@@ -146,9 +146,13 @@ class Malicious:
 
 def without_parts() -> bytes:
     """A policy of the right class that has lost everything it needs."""
-    policy = RuleBasedPolicy(SPACE, 1.0)
-    vars(policy).clear()
-    return save(policy)
+    state = state_of(RuleBasedPolicy(SPACE, 1.0))
+    vars(state.policy).clear()
+    return save(state)
+
+
+def state_of(policy: Policy) -> ControllerState:
+    return Controller.of(policy, SPACE, 1.0, 1.0).state
 
 
 def symlinked(path: Path) -> None:
@@ -182,20 +186,20 @@ def a_folder(path: Path) -> None:
 def test_what_cannot_be_used_is_an_event_and_the_journal_is_replayed(
     tmp_path: Path, spoil: Callable[[Path], object], words: str
 ) -> None:
-    whole = FakeCluster(tmp_path / "whole", options=RULES, steps=24).run()
-    first = FakeCluster(tmp_path / "parts", options=RULES, steps=12)
+    whole = LoopRun(tmp_path / "whole", options=RULES, steps=24).run()
+    first = LoopRun(tmp_path / "parts", options=RULES, steps=12)
     first.run()
     spoil(tmp_path / "parts" / NAME)
     second = restarted(first, steps=12)
     second.run()
     (refused,) = details(second.seen, EventKind.SNAPSHOT_REFUSED)
     assert words in refused
-    assert details(second.seen, EventKind.RESUMED) == ["12 steps replayed, 0 missed since"]
-    assert [told(record) for record in first.seen + second.seen] == [told(r) for r in whole]
+    assert details(second.seen, EventKind.RESUMED) == ["12 steps replayed, 0 steps missed since"]
+    assert [outcome(record) for record in first.seen + second.seen] == [outcome(r) for r in whole]
 
 
 def test_another_policy_is_another_configuration(tmp_path: Path) -> None:
-    first = FakeCluster(tmp_path, options=RULES, steps=5)
+    first = LoopRun(tmp_path, options=RULES, steps=5)
     first.run()
     second = restarted(first, steps=5, options=(*SHORT, "policy=hpa"))
     second.run()
@@ -222,26 +226,27 @@ def test_a_policy_that_came_with_the_call_is_not_saved(tmp_path: Path) -> None:
         def decide(self, measurement: Measurement, bounds: Bounds) -> Decision:
             return Decision(measurement.requested, "hold")
 
-    FakeCluster(tmp_path / "mine", steps=3, make_policy=lambda space, dead_s: Mine()).run()
-    FakeCluster(tmp_path / "none", steps=3, options=(*RULES, "journal.resume_steps=0")).run()
+    LoopRun(tmp_path / "mine", steps=3, make_policy=lambda space, dead_s: Mine()).run()
+    LoopRun(tmp_path / "none", steps=3, options=(*RULES, "journal.resume_steps=0")).run()
     assert not (tmp_path / "mine" / NAME).exists()
     assert not (tmp_path / "none" / NAME).exists()
 
 
 def test_a_file_that_cannot_be_written_is_an_event(tmp_path: Path) -> None:
     (tmp_path / f"{NAME}.new").mkdir()
-    seen = FakeCluster(tmp_path, options=RULES, steps=EVERY_STEPS + 2).run()
+    seen = LoopRun(tmp_path, options=RULES, steps=EVERY_STEPS + 2).run()
     assert len(seen) == EVERY_STEPS + 2
     (unavailable,) = details(seen, EventKind.SNAPSHOT_UNAVAILABLE)
     assert "IsADirectoryError" in unavailable or "PermissionError" in unavailable
 
 
 def test_a_step_of_the_same_number_in_another_journal_is_not_the_same_step(tmp_path: Path) -> None:
-    file = SnapshotFile(tmp_path, "x", SPACE)
-    file.write(plain_record(3), RuleBasedPolicy(SPACE, 1.0))
+    file = SnapshotFile(tmp_path, "x")
+    file.write(plain_record(3), state_of(RuleBasedPolicy(SPACE, 1.0)))
     found = file.read([plain_record(2), plain_record(3)])
     assert found is not None
-    assert (found.step, found.dead_time_s) == (3, 1.0)
+    assert found.step == 3
+    assert isinstance(found.state.policy, RuleBasedPolicy)
     with pytest.raises(SnapshotRefused, match="which the journal does not have"):
         file.read([replace(plain_record(3), at_s=2.0)])
     with pytest.raises(SnapshotRefused, match="which the journal does not have"):

@@ -110,8 +110,8 @@ class FakeAgent:
     def grant(self, caller: str, period_ms: int, take_over: bool) -> LeaseGranted:
         self.leases.check_free(caller, take_over, self.clock())
         self.epoch += 1
-        lease = self.leases.grant(caller, self.epoch, period_ms, self.clock())
-        return LeaseGranted(self.epoch, caller, lease.remaining_ms(self.clock()))
+        self.leases.grant(caller, self.epoch, period_ms, self.clock())
+        return LeaseGranted(self.epoch, caller)
 
     def order(self, faults: Iterable[Fault | None]) -> None:
         self.faults = deque(faults)

@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from mpc.events import Event, EventKind
 from runtime.agent.wire.messages import Hello
 from runtime.fleet.fleet import Fleet
-from runtime.fleet.state import EventKind, FleetEvent, FleetState
+from runtime.fleet.state import FleetState
 from tests.runtime.agent.running_agent import PATIENCE_S, wait_for
 from tests.runtime.fleet.fake_agent import MIN_KHZ, FakeAgent, FakeClient, ManualClock
 
@@ -113,18 +114,19 @@ def test_an_agent_that_is_lost_is_told_and_comes_back(
         wait_until(fleet, busy_at(1_600_000), "a frequency")
         agents["b"].down = True
         (lost,) = wait_for(fleet.events, "the loss")
-        assert (lost.kind, lost.host) == (EventKind.AGENT_LOST, "b")
+        assert lost.kind == EventKind.AGENT_LOST
+        assert lost.detail.startswith("b: ")
         state = fleet.state()
         assert not state.host("b").reachable
         assert state.host("a").effective_khz == 1_600_000
         agents["b"].down = False
 
-        def recovered() -> tuple[FleetEvent, ...]:
+        def recovered() -> tuple[Event, ...]:
             clock.now_s += 0.5  # back-off is measured on this clock
             return fleet.events()
 
         (found,) = wait_for(recovered, "the recovery")
-        assert (found.kind, found.host) == (EventKind.AGENT_RECOVERED, "b")
+        assert found == Event(EventKind.AGENT_RECOVERED, "b: answers again")
         wait_until(fleet, busy_at(1_600_000), "a frequency")
         assert fleet.events() == ()
 

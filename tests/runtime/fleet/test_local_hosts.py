@@ -15,9 +15,10 @@ from pathlib import Path
 import psutil
 import pytest
 
+from mpc.events import Event, EventKind
 from runtime.fleet.fleet import Fleet
 from runtime.fleet.local import LocalHosts
-from runtime.fleet.state import EventKind, ExecutorUse, FleetEvent, FleetState
+from runtime.fleet.state import ExecutorUse, FleetState
 from tests.runtime.agent.running_agent import wait_for
 
 MIN_KHZ, MAX_KHZ, MIDDLE_KHZ = 1_200_000, 2_000_000, 1_600_000
@@ -66,10 +67,10 @@ def at(state: FleetState, khz: int) -> bool:
     return {host.effective_khz for host in state.hosts} == {khz}
 
 
-def told(fleet: Fleet, host: str, events: list[FleetEvent]) -> list[EventKind]:
+def told(fleet: Fleet, host: str, events: list[Event]) -> list[EventKind]:
     """What was told of a host so far."""
     events.extend(fleet.events())
-    return [event.kind for event in events if event.host == host]
+    return [event.kind for event in events if event.detail.startswith(f"{host}: ")]
 
 
 def executors(state: FleetState, host: str) -> tuple[ExecutorUse, ...]:
@@ -113,7 +114,7 @@ def test_frequencies_energy_and_executors_of_two_hosts(
 
 def test_one_agent_crashes_and_comes_back_and_the_other_goes_on(names: tuple[str, str]) -> None:
     crashing, other = names
-    events: list[FleetEvent] = []
+    events: list[Event] = []
     with (
         executor(crashing) as process,
         LocalHosts(names, min_khz=MIN_KHZ, max_khz=MAX_KHZ) as hosts,

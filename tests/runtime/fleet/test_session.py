@@ -5,11 +5,12 @@ from itertools import pairwise
 
 import pytest
 
+from mpc.events import Event, EventKind
 from runtime.agent.wire.messages import ExecutorReport
 from runtime.fleet.port import AgentPort
 from runtime.fleet.session import LONGEST_WAIT_S, SHORTEST_LEASE_PERIOD_S, Session
-from runtime.fleet.state import EventKind, FleetEvent, HostState
-from runtime.fleet.wanted import Wanted
+from runtime.fleet.state import HostState
+from runtime.fleet.targets import HostTarget
 from tests.runtime.fleet.fake_agent import (
     CALLER,
     LEASE_CODES,
@@ -22,7 +23,7 @@ from tests.runtime.fleet.fake_agent import (
 
 PERIOD_S = 1.0
 TTL_S = 3 * SHORTEST_LEASE_PERIOD_S
-BUSY = Wanted(1_600_000, busy=True)
+BUSY = HostTarget(1_600_000, busy=True)
 
 
 class Bench:
@@ -40,12 +41,12 @@ class Bench:
             control=control,
             take_over=take_over,
         )
-        self.events: list[FleetEvent] = []
+        self.events: list[Event] = []
 
     def _connect_now(self) -> AgentPort:
         return self.connect()
 
-    def step(self, wanted: Wanted = BUSY, elapsed_s: float = PERIOD_S) -> HostState:
+    def step(self, wanted: HostTarget = BUSY, elapsed_s: float = PERIOD_S) -> HostState:
         self.clock.now_s += elapsed_s
         self.events += self.session.step(wanted)
         return self.state
@@ -84,14 +85,14 @@ def test_it_leases_sets_and_reads(bench: Bench) -> None:
 
 
 def test_without_a_request_the_frequency_is_left_alone(bench: Bench) -> None:
-    state = bench.step(Wanted())
+    state = bench.step(HostTarget())
     assert "set_frequency" not in bench.agent.calls
     assert (state.controlled, state.requested_khz, state.effective_khz) == (True, None, MAX_KHZ)
 
 
 def test_only_a_change_is_sent(bench: Bench) -> None:
     for khz in (1_600_000, 1_600_000, 1_400_000, 1_400_000):
-        bench.step(Wanted(khz, busy=True))
+        bench.step(HostTarget(khz, busy=True))
     assert bench.agent.counted("set_frequency") == 2
     assert bench.state.effective_khz == 1_400_000
 
@@ -99,17 +100,17 @@ def test_only_a_change_is_sent(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("floor_khz", "wanted", "target_khz"),
     [
-        (None, Wanted(1_600_000, busy=False), MIN_KHZ),
-        (1_500_000, Wanted(1_600_000, busy=False), 1_500_000),
-        (1_500_000, Wanted(1_300_000, busy=True), 1_500_000),
-        (None, Wanted(9_000_000, busy=True), MAX_KHZ),
-        (None, Wanted(100_000, busy=True), MIN_KHZ),
-        (100_000, Wanted(100_000, busy=True), MIN_KHZ),
-        (9_000_000, Wanted(1_600_000, busy=False), MAX_KHZ),
+        (None, HostTarget(1_600_000, busy=False), MIN_KHZ),
+        (1_500_000, HostTarget(1_600_000, busy=False), 1_500_000),
+        (1_500_000, HostTarget(1_300_000, busy=True), 1_500_000),
+        (None, HostTarget(9_000_000, busy=True), MAX_KHZ),
+        (None, HostTarget(100_000, busy=True), MIN_KHZ),
+        (100_000, HostTarget(100_000, busy=True), MIN_KHZ),
+        (9_000_000, HostTarget(1_600_000, busy=False), MAX_KHZ),
     ],
 )
 def test_frequencies_stay_in_the_range_of_the_host(
-    bench: Bench, floor_khz: int | None, wanted: Wanted, target_khz: int
+    bench: Bench, floor_khz: int | None, wanted: HostTarget, target_khz: int
 ) -> None:
     bench.agent.floor_khz = floor_khz
     state = bench.step(wanted)
@@ -122,8 +123,8 @@ def test_unequal_policies_get_what_all_of_them_take(bench: Bench) -> None:
         policy("policy0", 800_000, 1_800_000),
         policy("policy1", 1_200_000, 3_000_000),
     )
-    assert bench.step(Wanted(2_500_000, busy=True)).effective_khz == 1_800_000
-    assert bench.step(Wanted(2_500_000, busy=False)).effective_khz == 1_200_000
+    assert bench.step(HostTarget(2_500_000, busy=True)).effective_khz == 1_800_000
+    assert bench.step(HostTarget(2_500_000, busy=False)).effective_khz == 1_200_000
 
 
 def test_a_host_without_frequencies_is_read_all_the_same(bench: Bench) -> None:
@@ -275,7 +276,7 @@ def test_a_restarted_controller_takes_its_lease_over() -> None:
 
 @pytest.mark.parametrize("code", ["frequency_denied", "too_soon", "unsupported", "host_fault"])
 def test_a_refused_frequency_is_told_once_and_tried_again(bench: Bench, code: str) -> None:
-    bench.step(Wanted())
+    bench.step(HostTarget())
     bench.agent.order([None, code, None, None, None, code])
     for _ in range(2):
         state = bench.step()
@@ -289,17 +290,17 @@ def test_a_refused_frequency_is_told_once_and_tried_again(bench: Bench, code: st
 
 
 def test_another_frequency_is_tried_at_once_after_a_refusal(bench: Bench) -> None:
-    bench.step(Wanted())
+    bench.step(HostTarget())
     for khz in (1_600_000, 1_500_000):
         bench.agent.order([None, "frequency_denied"])
-        bench.step(Wanted(khz, busy=True))
+        bench.step(HostTarget(khz, busy=True))
     assert bench.kinds == [EventKind.FREQUENCY_REFUSED] * 2
-    assert bench.step(Wanted(1_400_000, busy=True)).effective_khz == 1_400_000
+    assert bench.step(HostTarget(1_400_000, busy=True)).effective_khz == 1_400_000
 
 
 @pytest.mark.parametrize("code", LEASE_CODES)
 def test_a_lease_that_ends_before_the_frequency_is_set(bench: Bench, code: str) -> None:
-    bench.step(Wanted())
+    bench.step(HostTarget())
     bench.agent.order([None, code])
     assert not bench.step().controlled
     for _ in range(10):
@@ -313,13 +314,13 @@ def test_a_host_that_somebody_else_changed_is_told_and_left_alone(bench: Bench) 
     for _ in range(12):
         bench.step()
     assert bench.kinds == [EventKind.HOST_DRIFTED]
-    assert bench.events[0].detail.startswith("somebody else changed policy1")
-    assert bench.state.problem == bench.events[0].detail
+    assert bench.events[0].detail.startswith("a: somebody else changed policy1")
+    assert f"a: {bench.state.problem}" == bench.events[0].detail
     assert bench.state.effective_khz == (1_600_000 + 1_700_000) / 2
-    bench.step(Wanted(1_400_000, busy=True))
+    bench.step(HostTarget(1_400_000, busy=True))
     assert bench.state.effective_khz == (1_400_000 + 1_700_000) / 2
     bench.agent.drifted = {"policy0", "policy1"}
-    bench.step(Wanted(1_300_000, busy=True))
+    bench.step(HostTarget(1_300_000, busy=True))
     assert bench.state.effective_khz == 1_700_000
     assert bench.kinds == [EventKind.HOST_DRIFTED] * 2
     assert bench.state.controlled
@@ -417,7 +418,7 @@ def test_without_the_lease_the_host_has_its_own_frequency(bench: Bench) -> None:
     bench.step()
     bench.agent.end_lease()
     bench.agent.order([None, None, "unavailable"])
-    state = bench.step(Wanted())
+    state = bench.step(HostTarget())
     assert (state.controlled, state.effective_khz) == (False, MAX_KHZ)
 
 

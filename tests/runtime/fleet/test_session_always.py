@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mpc.events import Event, EventKind
 from runtime.fleet.session import LONGEST_WAIT_S, SHORTEST_LEASE_PERIOD_S, Session
-from runtime.fleet.state import EventKind, FleetEvent
-from runtime.fleet.wanted import Wanted
+from runtime.fleet.targets import HostTarget
 from tests.runtime.fleet.fake_agent import (
     CODES,
     LEASE_CODES,
@@ -22,7 +22,7 @@ TTL_S = 3 * SHORTEST_LEASE_PERIOD_S
 
 faults = st.one_of(st.none(), st.sampled_from(("lost", "unanswered", "broken", *CODES)))
 wishes = st.builds(
-    Wanted, st.one_of(st.none(), st.integers(100_000, 5_000_000)), busy=st.booleans()
+    HostTarget, st.one_of(st.none(), st.integers(100_000, 5_000_000)), busy=st.booleans()
 )
 
 
@@ -31,7 +31,7 @@ class Period:
     """What happens before and during one step."""
 
     elapsed_s: float
-    wanted: Wanted
+    wanted: HostTarget
     faults: tuple[str | None, ...]
     restarted: bool
     down: bool
@@ -54,7 +54,7 @@ class Run:
         self.clock = ManualClock()
         self.agent = FakeAgent(self.clock)
         self.session = Session("a", self.agent.connect, 1.0, self.clock, take_over=take_over)
-        self.events: list[FleetEvent] = []
+        self.events: list[Event] = []
 
     def go(self, period: Period) -> None:
         self.clock.now_s += period.elapsed_s
@@ -81,7 +81,7 @@ class Run:
         if state.power_w is not None:
             assert abs(state.power_w - self.agent.power_w) < 1e-3
 
-    def recover(self, wanted: Wanted) -> None:
+    def recover(self, wanted: HostTarget) -> None:
         """Everything works again, for as long as it may take at worst."""
         self.agent.down = False
         self.agent.drifted.clear()
@@ -99,7 +99,7 @@ def test_it_never_raises_never_leases_twice_and_comes_back(
     for period in history:
         run.go(period)
         run.check()
-    run.recover(Wanted(1_600_000, busy=True))
+    run.recover(HostTarget(1_600_000, busy=True))
     state = run.session.state(run.clock())
     assert (state.controlled, state.problem) == (True, None)
     assert state.requested_khz == state.effective_khz == run.agent.set_khz == 1_600_000

@@ -16,7 +16,7 @@ from runtime.insight.explain import explanation
 from runtime.insight.journals import NoJournal, journal_folder, record_at, recorded_run
 from runtime.insight.report import render_report
 from runtime.insight.whatif import recorded_totals
-from tests.runtime.control.cluster import SHORT, FakeCluster
+from tests.runtime.control.cluster import SHORT, LoopRun
 from tests.runtime.control.records import plain_record
 
 app = typer.Typer()
@@ -29,8 +29,8 @@ def journals(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two applications; one with limits that bind, one that never plans."""
     folder = tmp_path_factory.mktemp("journals")
     limits = ("limits.max_added_per_step=1", "power.full_power_w=100", "limits.power_cap_w=80")
-    FakeCluster(folder / "limited", (*SHORT, *limits), steps=30, stale=frozenset({12, 13})).run()
-    FakeCluster(folder / "peak", (*SHORT, "policy=peak"), steps=30).run()
+    LoopRun(folder / "limited", (*SHORT, *limits), steps=30, stale=frozenset({12, 13})).run()
+    LoopRun(folder / "peak", (*SHORT, "policy=peak"), steps=30).run()
     return folder
 
 
@@ -99,7 +99,7 @@ def test_replay_of_its_own_configuration(
 def test_a_difference_is_told_and_is_a_failure(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    FakeCluster(tmp_path, (*SHORT, "policy=peak"), steps=5).run()
+    LoopRun(tmp_path, (*SHORT, "policy=peak", "slo.latency_ms=60000"), steps=5).run()
     text = (tmp_path / "starts.jsonl").read_text().replace('"peak"', '"static-1"')
     (tmp_path / "starts.jsonl").write_text(text)
     assert run("replay", tmp_path, "--json", tmp_path / "found.json") == 1

@@ -1,21 +1,18 @@
 """Estimates of what did not happen, beside what the simulator makes of it."""
 
-from collections.abc import Iterator
 from functools import cache
 
 import numpy as np
 import pytest
 
-from mpc.events import Event, EventKind
-from mpc.loop import control
-from mpc.ports import Policy
 from mpc.simulation.micro_batch import MicroBatchPlant, MicroBatchTraits
-from mpc.values import Configuration, ConfigurationSpace
-from runtime.build import live_policy, live_power, live_space
+from mpc.values import Configuration
+from runtime.build import live_controller, live_power, live_space
 from runtime.config import load_config
 from runtime.control.journal import StepRecord
 from runtime.control.starts import Start
 from runtime.insight.whatif import Totals, other_run, other_totals, recorded_totals
+from tests.support.simulated_records import simulated_records
 
 OPTIONS = ("power.full_power_w=100", "executors.max=8")
 STEPS = 120
@@ -39,24 +36,7 @@ def simulated(start: Start) -> tuple[StepRecord, ...]:
         Configuration(4, 2_000_000),
         generator,
     )
-    policy = live_policy(start.config, start.space, power, 2.0)
-    return tuple(_records(plant, policy, start.space))
-
-
-def _records(
-    plant: MicroBatchPlant, policy: Policy, space: ConfigurationSpace
-) -> Iterator[StepRecord]:
-    for number, step in enumerate(control(policy, space, plant, plant, plant)):
-        yield StepRecord(
-            at_s=1000.0 + number,
-            mode="control",
-            measurement=step.measurement,
-            decision=step.decision,
-            target=step.decision.target,
-            applied=step.applied,
-            dead_time_s=2.0,
-            events=(Event(EventKind.STARTED, ""),) if number == 0 else (),
-        )
+    return tuple(simulated_records(live_controller(start.config, start.space), plant))
 
 
 def estimated(own: Start, other: Start) -> Totals:
@@ -67,7 +47,7 @@ def test_the_same_configuration_is_the_recorded_run() -> None:
     own = start_with()
     records = simulated(own)
     steps = list(other_run(records, own, own))
-    assert [step.decision.target for step in steps] == [r.decision.target for r in records]
+    assert [step.decided.decision.target for step in steps] == [r.decision.target for r in records]
     assert [step.latency_s for step in steps] == [r.measurement.latency_s for r in records]
     told, recorded = other_totals("other", steps, own), recorded_totals(records, own, own)
     assert (told.violations, told.energy) == (recorded.violations, recorded.energy)

@@ -8,12 +8,11 @@ import pytest
 from mpc.bounds import Bounds
 from mpc.values import Decision, Measurement
 from runtime.control.journal import NAME, OLDER_NAME, StepRecord, encode, read
-from runtime.control.resume import RELEARNED_STEPS
 from runtime.control.snapshots import NAME as SNAPSHOT_NAME
 from runtime.control.starts import NAME as STARTS_NAME
 from runtime.insight.journals import recorded_run
 from runtime.insight.replay import NotReplayable, ReplayedStep, replayed
-from tests.runtime.control.cluster import SHORT, FakeCluster, ManualTime, restarted
+from tests.runtime.control.cluster import SHORT, LoopRun, ManualTime, restarted
 from tests.runtime.control.records import plain_record
 
 LEARNED = SHORT[:2]
@@ -25,10 +24,7 @@ def replay(folder: Path) -> list[ReplayedStep]:
 
 
 def exact(steps: list[ReplayedStep]) -> bool:
-    return all(
-        step.decision_known and step.target_known and step.same_decision and step.same_target
-        for step in steps
-    )
+    return all(step.known and step.same for step in steps)
 
 
 class Holding:
@@ -46,7 +42,7 @@ def keep_last(folder: Path, count: int) -> None:
 @pytest.mark.parametrize("policy", ["foresight", "rule-based", "edf-q-learning", "hpa", "mdp-rl"])
 def test_a_run_decides_the_same_again(tmp_path: Path, policy: str) -> None:
     options = (*SHORT, f"policy={policy}")
-    FakeCluster(
+    LoopRun(
         tmp_path, options, steps=40, stale=frozenset({9, 10}), failing=frozenset({20}), useful=5
     ).run()
     steps = replay(tmp_path)
@@ -55,7 +51,7 @@ def test_a_run_decides_the_same_again(tmp_path: Path, policy: str) -> None:
 
 
 def test_the_comparison_sees_every_difference(tmp_path: Path) -> None:
-    FakeCluster(tmp_path, steps=12).run()
+    LoopRun(tmp_path, steps=12).run()
     records = list(read(tmp_path))
     first, second = records[5], records[9]
     assert first.decision.plan is not None
@@ -64,15 +60,14 @@ def test_the_comparison_sees_every_difference(tmp_path: Path) -> None:
     records[9] = replace(second, target=replace(second.target, executors=1))
     (tmp_path / NAME).write_bytes(b"".join(encode(record) + b"\n" for record in records))
     steps = replay(tmp_path)
-    assert [i for i, step in enumerate(steps) if not step.same_decision] == [5]
-    assert [i for i, step in enumerate(steps) if not step.same_target] == [9]
+    assert [i for i, step in enumerate(steps) if not step.same] == [5, 9]
 
 
 @pytest.mark.parametrize("policy", ["foresight", "edf-q-learning"])
 @pytest.mark.parametrize("snapshots", [True, False])
 def test_restarts_and_the_gaps_between(tmp_path: Path, policy: str, snapshots: bool) -> None:
     options = (*LEARNED, f"policy={policy}", "journal.resume_steps=15")
-    cluster = FakeCluster(tmp_path, options, steps=20, resume_steps=15)
+    cluster = LoopRun(tmp_path, options, steps=20, resume_steps=15)
     cluster.run()
     for missed in (0, 7, 3):
         if not snapshots:
@@ -92,30 +87,30 @@ def test_restarts_and_the_gaps_between(tmp_path: Path, policy: str, snapshots: b
 def test_an_older_snapshot_and_a_dead_time_learned_after_it(tmp_path: Path) -> None:
     """As after a crash: the snapshot is some steps old, and executors became slower since."""
     options = (*LEARNED, "journal.resume_steps=10")
-    first = FakeCluster(tmp_path, options, steps=19, resume_steps=10)
+    first = LoopRun(tmp_path, options, steps=19, resume_steps=10)
 
     def on_step(record: StepRecord) -> None:
         if record.measurement.step == 14:
             (tmp_path / "kept").write_bytes((tmp_path / SNAPSHOT_NAME).read_bytes())
-            first.executors.start_up_s = 3.0
+            first.slow_down(3.0)
 
     first.on_step = on_step
     first.run()
     (tmp_path / "kept").replace(tmp_path / SNAPSHOT_NAME)
     (tmp_path / SNAPSHOT_NAME).chmod(0o600)
-    first.executors.start_up_s = 5.0
+    first.slow_down(5.0)
     second = restarted(first, steps=15, on_step=None)
     second.time = ManualTime(first.time.now_s + 4.0)
     second.run()
     resumption = second.seen[0].resumption
     assert resumption is not None
-    assert (resumption.saved_step, resumption.missed, resumption.dead_time_s) == (9, 4, 5.0)
+    assert (resumption.saved_step, resumption.missed) == (9, 4)
     assert {record.dead_time_s for record in first.seen + second.seen} == {1.0, 3.0, 5.0}
     assert exact(replay(tmp_path))
 
 
 def test_another_configuration_after_a_restart(tmp_path: Path) -> None:
-    first = FakeCluster(tmp_path, steps=15)
+    first = LoopRun(tmp_path, steps=15)
     first.run()
     second = restarted(first, steps=15, options=(*SHORT, "policy=hpa"), most_executors=4)
     second.run()
@@ -125,23 +120,23 @@ def test_another_configuration_after_a_restart(tmp_path: Path) -> None:
 
 
 def test_a_journal_without_its_beginning_is_compared_where_it_must_agree(tmp_path: Path) -> None:
-    cluster = FakeCluster(tmp_path, LEARNED, steps=20)
+    cluster = LoopRun(tmp_path, LEARNED, steps=20)
     cluster.run()
     (tmp_path / SNAPSHOT_NAME).unlink()
     restarted(cluster, steps=20, resume_steps=8).run()
     keep_last(tmp_path, 30)
     steps = replay(tmp_path)
-    assert [step.decision_known for step in steps] == [False] * 10 + [True] * 20
+    assert [step.known for step in steps] == [False] * 10 + [True] * 20
     assert exact(steps[10:])
     # Even less is left: not all that the restarted controller learned from.
     keep_last(tmp_path, 27)
     (tmp_path / SNAPSHOT_NAME).unlink()
-    assert not any(step.decision_known for step in replay(tmp_path))
+    assert not any(step.known for step in replay(tmp_path))
 
 
 def test_what_was_saved_last_makes_the_rest_known(tmp_path: Path) -> None:
     options = (*SHORT, "journal.resume_steps=8")
-    cluster = FakeCluster(tmp_path, options, steps=20)
+    cluster = LoopRun(tmp_path, options, steps=20)
 
     def on_step(record: StepRecord) -> None:
         if record.measurement.step == 18:
@@ -153,34 +148,12 @@ def test_what_was_saved_last_makes_the_rest_known(tmp_path: Path) -> None:
     (tmp_path / SNAPSHOT_NAME).chmod(0o600)
     keep_last(tmp_path, 10)
     steps = replay(tmp_path)
-    assert [step.decision_known for step in steps] == [False] * 6 + [True] * 4
-    assert all(step.same_decision for step in steps[6:])
-    assert not any(step.target_known for step in steps), "the guards are not saved"
-
-
-def test_a_policy_built_anew_is_known_by_what_it_was_told(tmp_path: Path) -> None:
-    cluster = FakeCluster(
-        tmp_path,
-        (*LEARNED, "horizon.steps=1", "forecast.scenarios=1", "forecast.model=last"),
-        steps=RELEARNED_STEPS + 20,
-    )
-
-    def on_step(record: StepRecord) -> None:
-        if record.measurement.step == RELEARNED_STEPS + 11:
-            cluster.executors.start_up_s = 2.0
-
-    cluster.on_step = on_step
-    cluster.run()
-    (tmp_path / SNAPSHOT_NAME).unlink()
-    keep_last(tmp_path, RELEARNED_STEPS + 10)
-    steps = replay(tmp_path)
-    begin = RELEARNED_STEPS + 2
-    assert [step.decision_known for step in steps] == [False] * begin + [True] * 8
-    assert all(step.same_decision for step in steps[begin:])
+    assert [step.known for step in steps] == [False] * 6 + [True] * 4
+    assert all(step.same for step in steps[6:])
 
 
 def test_lost_lines_are_noticed(tmp_path: Path) -> None:
-    FakeCluster(tmp_path, steps=20).run()
+    LoopRun(tmp_path, steps=20).run()
     (tmp_path / SNAPSHOT_NAME).unlink()
     lines = (tmp_path / NAME).read_bytes().splitlines(keepends=True)
     (tmp_path / OLDER_NAME).write_bytes(b"".join(lines[:8]) + lines[8][:40] + b"\n")
@@ -188,11 +161,11 @@ def test_lost_lines_are_noticed(tmp_path: Path) -> None:
     run = recorded_run(tmp_path)
     assert run.torn_lines == 1
     steps = list(replayed(run))
-    assert [step.decision_known for step in steps] == [True] * 8 + [False] * 11
+    assert [step.known for step in steps] == [True] * 8 + [False] * 11
 
 
 def test_what_nobody_noted_is_not_guessed(tmp_path: Path) -> None:
-    FakeCluster(tmp_path / "given", steps=3, make_policy=lambda space, dead_s: Holding()).run()
+    LoopRun(tmp_path / "given", steps=3, make_policy=lambda space, dead_s: Holding()).run()
     with pytest.raises(NotReplayable, match="a policy of the application"):
         replay(tmp_path / "given")
     (tmp_path / "old").mkdir()

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from kubernetes_validate import ValidationError, latest_version, validate
 
-from runtime.agent.service.load import load_agent_config
+from runtime.agent.service.settings import load_agent_config
 from runtime.config import load_config
 from runtime.config.strict import ConfigError
 from runtime.kubernetes.agent import agent_manifests, agent_toml

@@ -14,7 +14,7 @@ from mpc.values import Configuration, Decision
 from runtime.control.journal import StepRecord
 from runtime.report.text import clock, moment
 from runtime.report.words import event_in_words, events_in_words, folded, why
-from tests.runtime.control.cluster import SHORT, FakeCluster
+from tests.runtime.control.cluster import SHORT, LoopRun
 from tests.runtime.control.records import plain_record, records
 
 
@@ -103,7 +103,7 @@ def test_times_say_the_day_where_it_matters() -> None:
 
 
 def test_a_policy_that_keeps_still_says_so(tmp_path: Path) -> None:
-    seen = FakeCluster(tmp_path, (*SHORT, "limits.min_dwell_steps=5")).run()
+    seen = LoopRun(tmp_path, (*SHORT, "limits.min_dwell_steps=5")).run()
     kept = [record for record in seen if record.decision.cooling_down]
     assert kept
     for record in kept:

@@ -33,6 +33,9 @@ class FakeScheduler:
     is_reachable: bool = True
     cluster: dict[str, FakeExecutor] = field(default_factory=dict)
     orders: list[tuple[str, object]] = field(default_factory=list)
+    most_executors: int | None = None
+    usable_tasks: int = 0
+    executor_cores: int = 1
     _next_id: int = 0
 
     def clock_s(self) -> float:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from mpc.events import Events
 from mpc.values import Applied, Configuration, Measurement
 from runtime.fleet.state import ExecutorUse, FleetState, HostState
 from runtime.spark.sensing.sensor import SparkSensor
@@ -24,9 +25,9 @@ class Bench:
         self.fleet = FleetState(())
         self.session_error: Exception | None = None
         self.hosts_error: Exception | None = None
+        self.seen: Events = ()
         self.sensor = SparkSensor(
             self._active,
-            lambda: Applied(self.current, self.current),
             step_s,
             hosts=self._hosts,
             application=APPLICATION,
@@ -36,11 +37,12 @@ class Bench:
     def at(self, time_s: float) -> Measurement:
         """Measures at that time."""
         self.clock.advance(EPOCH_S + time_s - self.clock.wall_s())
-        return self.sensor.measure()
+        measured, self.seen = self.sensor.measure(Applied(self.current, self.current))
+        return measured
 
     @property
     def events(self) -> list[str]:
-        return [event.kind for event in self.sensor.report.events]
+        return [event.kind.value for event in self.seen]
 
     def _active(self) -> list[FakeQuery]:
         if self.session_error is not None:

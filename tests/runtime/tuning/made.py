@@ -5,7 +5,7 @@ import numpy as np
 from runtime.config import load_config
 from runtime.tuning.cluster import sized_for
 from runtime.tuning.jobs import Task
-from runtime.tuning.outcome import Outcome
+from runtime.tuning.outcome import TuningOutcome
 from runtime.tuning.trace import Trace
 
 
@@ -37,5 +37,5 @@ def outcome(
     strained: int = 0,
     reconfigurations: int = 0,
     windows: int = 100,
-) -> Outcome:
-    return Outcome(windows, violations, strained, energy_j, reconfigurations, 5.0 * windows)
+) -> TuningOutcome:
+    return TuningOutcome(windows, violations, strained, energy_j, reconfigurations, 5.0 * windows)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from runtime.config import Config
 from runtime.tuning.choice import Aim, choose, pareto
 from runtime.tuning.knobs import Knobs
-from runtime.tuning.outcome import Outcome
+from runtime.tuning.outcome import TuningOutcome
 from runtime.tuning.search import Candidate
 from runtime.tuning.trace import blocks_of
 from tests.runtime.tuning.made import outcome
@@ -15,7 +15,7 @@ BLOCKS = blocks_of(1000.0, 2, 1, 100.0)
 BASE = Knobs.of(Config())
 
 
-def _candidate(alpha: float, *outcomes: Outcome) -> Candidate:
+def _candidate(alpha: float, *outcomes: TuningOutcome) -> Candidate:
     return Candidate(Knobs(alpha, 0.5, 0.03, 2, 1.0, None, 0), outcomes)
 
 
@@ -98,7 +98,7 @@ figures = st.builds(
     others=st.lists(st.tuples(figures, figures), max_size=6),
 )
 def test_recommended_is_at_least_as_good(
-    now: tuple[Outcome, Outcome], others: list[tuple[Outcome, Outcome]]
+    now: tuple[TuningOutcome, TuningOutcome], others: list[tuple[TuningOutcome, TuningOutcome]]
 ) -> None:
     present = Candidate(BASE, now)
     finalists = [_candidate(2.0 + place, *both) for place, both in enumerate(others)]

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from runtime.cli import pause, tune
 from runtime.config import load_config
-from runtime.control.journal import Journal
+from runtime.control.journal import StepJournal
 from tests.runtime.control.records import plain_record
 
 SMALL = (
@@ -83,7 +83,7 @@ def test_what_is_wrong_is_told(
 
 
 def test_a_journal_too_short_is_told(app: typer.Typer, tmp_path: Path) -> None:
-    with Journal(tmp_path / "app", 1_000_000) as journal:
+    with StepJournal(tmp_path / "app", 1_000_000) as journal:
         for step in range(10):
             journal.append(plain_record(step))
     result = CliRunner().invoke(app, ["tune", "--from", str(tmp_path), *SMALL])
@@ -91,7 +91,7 @@ def test_a_journal_too_short_is_told(app: typer.Typer, tmp_path: Path) -> None:
 
 
 def test_pause_and_resume(app: typer.Typer, tmp_path: Path) -> None:
-    with Journal(tmp_path / "app", 1_000_000) as journal:
+    with StepJournal(tmp_path / "app", 1_000_000) as journal:
         journal.append(plain_record(0))
 
     def said(*arguments: str) -> str:

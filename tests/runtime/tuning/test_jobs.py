@@ -14,13 +14,13 @@ from mpc.values import BatchSample, Configuration
 from runtime.config import load_config
 from runtime.tuning.choice import Aim
 from runtime.tuning.cluster import fitted_to, sized_for
-from runtime.tuning.jobs import Job, run_job
+from runtime.tuning.jobs import TuningJob, run_job
 from runtime.tuning.knobs import Knobs
-from runtime.tuning.outcome import Outcome, counted
+from runtime.tuning.outcome import TuningOutcome, counted
 from runtime.tuning.runners import LocalRunner
 from runtime.tuning.search import SearchPlan
 from runtime.tuning.state import TuningState
-from runtime.tuning.trace import Block
+from runtime.tuning.trace import TraceBlock
 from runtime.tuning.tune import Simulations, Tuning, check_pieces, checked, tuned, tuned_toml
 from tests.runtime.control.records import plain_record
 from tests.runtime.tuning.made import small_task, wave
@@ -47,7 +47,7 @@ class Interrupted(LocalRunner):
         self.left = after
         self.ran = 0
 
-    def run(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Outcome]]:
+    def run(self, jobs: Sequence[TuningJob]) -> Iterator[tuple[int, TuningOutcome]]:
         for pair in super().run(jobs):
             if not self.left:
                 raise KeyboardInterrupt
@@ -63,7 +63,7 @@ def _tuned(state: TuningState, runner: LocalRunner) -> Tuning:
 
 def test_a_job_gives_the_same_outcome_every_time() -> None:
     task = small_task()
-    job = task.job(Knobs.of(task.config), Block(0, 300.0, 600.0))
+    job = task.job(Knobs.of(task.config), TraceBlock(0, 300.0, 600.0))
     outcome = run_job(job)
     assert outcome == run_job(job)
     assert outcome.windows == 60
@@ -72,10 +72,10 @@ def test_a_job_gives_the_same_outcome_every_time() -> None:
 
 def test_the_warm_up_is_taken_from_before_the_block() -> None:
     task = small_task()
-    job = task.job(Knobs.of(task.config), Block(0, 300.0, 600.0))
+    job = task.job(Knobs.of(task.config), TraceBlock(0, 300.0, 600.0))
     assert job.trace.duration_s == 420.0
     assert job.warm_up_s == 120.0
-    first = task.job(Knobs.of(task.config), Block(0, 0.0, 100.0))
+    first = task.job(Knobs.of(task.config), TraceBlock(0, 0.0, 100.0))
     assert first.warm_up_s == 25.0
 
 
@@ -94,7 +94,7 @@ def test_windows_are_the_same_at_any_step(step_s: float) -> None:
     places = [Configuration(1, 1)] * (steps - 1) + [Configuration(2, 1)]
     outcome = counted(batches, [10.0] * steps, places, step_s=step_s, target_s=5.0, warm_up_s=10.0)
     # Four windows: fine, close, over the target, and one without any result.
-    assert outcome == Outcome(4, 2, 3, 200.0, 1, 20.0)
+    assert outcome == TuningOutcome(4, 2, 3, 200.0, 1, 20.0)
 
 
 def test_an_interrupted_tuning_goes_on_to_the_same_result(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_an_interrupted_tuning_goes_on_to_the_same_result(tmp_path: Path) -> Non
 
 def test_processes_give_what_one_process_gives() -> None:
     task = small_task()
-    blocks = (Block(0, 60.0, 180.0), Block(0, 300.0, 420.0))
+    blocks = (TraceBlock(0, 60.0, 180.0), TraceBlock(0, 300.0, 420.0))
     jobs = [task.job(Knobs.of(task.config), block) for block in blocks]
     with LocalRunner(2) as pool:
         assert dict(pool.run(jobs)) == dict(LocalRunner(1).run(jobs))
@@ -122,7 +122,7 @@ def test_processes_give_what_one_process_gives() -> None:
 
 def test_a_state_of_another_task_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "state.json"
-    outcome = Outcome(1, 0, 0, 1.0, 0, 5.0)
+    outcome = TuningOutcome(1, 0, 0, 1.0, 0, 5.0)
     TuningState(file, small_task().fingerprint).put("one", outcome)
     assert TuningState(file, small_task().fingerprint).get("one") == outcome
     with pytest.raises(ValueError, match="another trace"):

@@ -5,7 +5,7 @@ import pytest
 from runtime.tuning.knobs import Knobs
 from runtime.tuning.runners import LocalRunner
 from runtime.tuning.spark_runner import SparkRunner
-from runtime.tuning.trace import Block
+from runtime.tuning.trace import TraceBlock
 from tests.runtime.tuning.made import small_task
 
 
@@ -13,7 +13,7 @@ from tests.runtime.tuning.made import small_task
 def test_spark_gives_what_one_process_gives(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
     task = small_task()
-    blocks = (Block(0, 60.0, 180.0), Block(0, 300.0, 420.0), Block(0, 600.0, 720.0))
+    blocks = (TraceBlock(0, 60.0, 180.0), TraceBlock(0, 300.0, 420.0), TraceBlock(0, 600.0, 720.0))
     jobs = [task.job(Knobs.of(task.config), block) for block in blocks]
     with SparkRunner("local[2]") as cluster:
         on_spark = dict(cluster.run(jobs))

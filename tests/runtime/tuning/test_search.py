@@ -11,9 +11,9 @@ from runtime.config import Config
 from runtime.config.rules import contradictions
 from runtime.tuning.choice import Aim
 from runtime.tuning.knobs import Knobs, KnobSpace, steps_for
-from runtime.tuning.outcome import Outcome
+from runtime.tuning.outcome import TuningOutcome
 from runtime.tuning.search import Candidate, SearchPlan, hardest_first, search
-from runtime.tuning.trace import Block, Trace, blocks_of
+from runtime.tuning.trace import Trace, TraceBlock, blocks_of
 from tests.runtime.tuning.made import outcome
 
 BASE = Knobs.of(Config())
@@ -28,7 +28,7 @@ class Bowl:
     def __init__(self) -> None:
         self.calls = 0
 
-    def __call__(self, wanted: Sequence[tuple[Knobs, Block]]) -> list[Outcome]:
+    def __call__(self, wanted: Sequence[tuple[Knobs, TraceBlock]]) -> list[TuningOutcome]:
         self.calls += len(wanted)
         return [
             outcome(

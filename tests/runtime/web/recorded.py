@@ -11,16 +11,13 @@ from pathlib import Path
 
 import numpy as np
 
-from mpc.events import EventKind, changes
-from mpc.loop import control
 from mpc.simulation.micro_batch import MicroBatchPlant, MicroBatchTraits
 from mpc.values import Configuration, FloatArray
-from runtime.build import live_policy, live_power, live_space
+from runtime.build import live_controller, live_power, live_space
 from runtime.config import Config, load_config
-from runtime.control.guards import Guards
-from runtime.control.journal import Journal, StepRecord
-from runtime.control.safe import EventLog, GuardedPolicy
+from runtime.control.journal import StepJournal, StepRecord
 from runtime.control.starts import Start, note_start
+from tests.support.simulated_records import simulated_records
 
 OPTIONS = (
     "slo.latency_ms=1500",
@@ -69,7 +66,7 @@ def reported_by_batch(
 
 def write(folder: Path, records: tuple[StepRecord, ...]) -> Path:
     settings = config()
-    with Journal(folder, 64_000_000) as journal:
+    with StepJournal(folder, 64_000_000) as journal:
         space = live_space(settings, None, with_frequencies=True)
         note_start(folder, Start(records[0].at_s - 1.0, "0.1.0", False, space, settings))
         for record in records:
@@ -80,33 +77,11 @@ def write(folder: Path, records: tuple[StepRecord, ...]) -> Path:
 def _steps(steps: int, seed: int, began_s: float) -> Iterator[StepRecord]:
     settings = config()
     space = live_space(settings, None, with_frequencies=True)
-    power = live_power(settings)
     generator = np.random.default_rng(seed)
     start = Configuration(2, space.frequencies_khz[-1])
-    plant = MicroBatchPlant(_rates(steps, generator), TRAITS, power, start, generator)
-    events = EventLog()
-    events.add(EventKind.STARTED, f"{settings.policy}, mode {settings.mode}")
-    dead_time_s = settings.limits.dead_time_s or 0.0
-    policy = GuardedPolicy(
-        live_policy(settings, space, power, dead_time_s),
-        Guards(space, settings.slo.latency_ms / 1e3),
-        lambda: None,
-        events,
-    )
-    for step in control(policy, space, plant, plant, plant):
-        assert policy.decided is not None
-        events.extend(changes(step.measurement.requested, step.applied.requested))
-        yield StepRecord(
-            at_s=began_s + step.measurement.time_s,
-            mode="control",
-            measurement=step.measurement,
-            decision=policy.decided,
-            target=step.decision.target,
-            applied=step.applied,
-            dead_time_s=dead_time_s,
-            took_s=0.02,
-            events=events.drain(),
-        )
+    rates_per_s = _rates(steps, generator)
+    plant = MicroBatchPlant(rates_per_s, TRAITS, live_power(settings), start, generator)
+    return simulated_records(live_controller(settings, space), plant, began_s)
 
 
 def _rates(steps: int, generator: np.random.Generator) -> FloatArray:

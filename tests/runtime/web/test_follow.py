@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from runtime.control.journal import NAME, OLDER_NAME, Journal, encode
+from runtime.control.journal import NAME, OLDER_NAME, StepJournal, encode
 from runtime.insight.journals import NoJournal, journal_folder
 from runtime.metrics.facts import facts_in
 from runtime.web.follow import JournalTail
@@ -18,7 +18,7 @@ def steps(tail: JournalTail) -> list[int]:
 def test_new_lines_come_once_and_half_a_line_waits(tmp_path: Path) -> None:
     tail = JournalTail(tmp_path)
     assert steps(tail) == []
-    with Journal(tmp_path, 1_000_000) as journal:
+    with StepJournal(tmp_path, 1_000_000) as journal:
         for step in range(3):
             journal.append(plain_record(step))
         assert steps(tail) == [0, 1, 2]
@@ -36,7 +36,7 @@ def test_files_that_change_lose_no_record(tmp_path: Path) -> None:
     size = len(encode(plain_record(10))) + 10
     tail = JournalTail(tmp_path)
     seen: list[int] = []
-    with Journal(tmp_path, 7 * size) as journal:
+    with StepJournal(tmp_path, 7 * size) as journal:
         for step in range(40):
             journal.append(plain_record(step))
             if step % 3 == 0:
@@ -47,7 +47,7 @@ def test_files_that_change_lose_no_record(tmp_path: Path) -> None:
 
 
 def test_the_first_look_may_be_short(tmp_path: Path) -> None:
-    with Journal(tmp_path, 1_000_000) as journal:
+    with StepJournal(tmp_path, 1_000_000) as journal:
         for step in range(9):
             journal.append(plain_record(step))
         tail = JournalTail(tmp_path, first=2)
@@ -67,11 +67,11 @@ def test_the_folder_of_one_application_is_found(tmp_path: Path) -> None:
         journal_folder(tmp_path)
     with pytest.raises(NoJournal, match="no journal folder"):
         journal_folder(tmp_path / "nowhere")
-    with Journal(tmp_path / "orders", 1000):
+    with StepJournal(tmp_path / "orders", 1000):
         pass
     assert journal_folder(tmp_path) == tmp_path / "orders"
     assert journal_folder(tmp_path / "orders" / NAME) == tmp_path / "orders"
-    with Journal(tmp_path / "trades", 1000):
+    with StepJournal(tmp_path / "trades", 1000):
         pass
     with pytest.raises(NoJournal, match=r"orders, .*trades"):
         journal_folder(tmp_path)

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from runtime.config.web import Web
-from runtime.control.journal import Journal, StepRecord
+from runtime.control.journal import StepJournal, StepRecord
 from runtime.fleet.state import FleetState, HostState
 from runtime.web.server import WebServer, journal_server, web_server
 from tests.runtime.web.browser import Page
@@ -163,7 +163,7 @@ def test_the_page_outlives_the_server(page: Page, journal: Path, records: Record
         page.wait_for("document.body.dataset.connection === 'open'")
         port = urlsplit(first.url).port or 0
     page.wait_for("document.body.dataset.connection === 'lost'")
-    with Journal(journal, 64_000_000) as written:
+    with StepJournal(journal, 64_000_000) as written:
         for record in records[-10:-1]:
             written.append(record)
     with web_server(config(), Web(port=port), journal) as second:

@@ -6,12 +6,12 @@ from typing import Any
 
 from runtime.config import load_config
 from runtime.config.web import Web
-from runtime.control.journal import Journal, StepRecord
+from runtime.control.journal import StepJournal, StepRecord
 from runtime.fleet.state import FleetState, HostState
 from runtime.metrics.facts import facts_in
 from runtime.web.pages import CHART_POINTS
 from runtime.web.server import WebServer, access_of, journal_server, web_server
-from tests.runtime.control.cluster import SHORT, FakeCluster
+from tests.runtime.control.cluster import SHORT, LoopRun
 from tests.runtime.web.client import ask, events, wait_for_step
 from tests.runtime.web.recorded import config
 
@@ -58,7 +58,7 @@ def test_steps_since_a_moment(server: WebServer, records: Records) -> None:
 
 def test_a_restarted_server_knows_what_the_first_one_knew(journal: Path, records: Records) -> None:
     with web_server(config(), Web(port=0), journal) as first:
-        with Journal(journal, 64_000_000) as written:
+        with StepJournal(journal, 64_000_000) as written:
             for record in records[-10:]:
                 written.append(record)
                 first.publish(record)
@@ -111,7 +111,7 @@ def test_hosts_that_fail_cost_one_answer_not_the_server(journal: Path, records: 
 def test_a_journal_alone_is_followed(journal: Path, records: Records) -> None:
     with journal_server(Web(port=0), journal) as server, events(server.url) as stream:
         assert next(stream)[0] == "hello"
-        with Journal(journal, 64_000_000) as written:
+        with StepJournal(journal, 64_000_000) as written:
             written.append(records[-10])
         name, data = next(stream)
         assert (name, data["latest"]["step"]) == ("step", records[-10].measurement.step)
@@ -121,7 +121,7 @@ def test_a_journal_alone_is_followed(journal: Path, records: Records) -> None:
 
 def test_the_control_loop_feeds_it(tmp_path: Path) -> None:
     with web_server(load_config(None, SHORT), Web(port=0), tmp_path / "app") as server:
-        seen = FakeCluster(tmp_path / "app", on_step=server.publish).run()
+        seen = LoopRun(tmp_path / "app", on_step=server.publish).run()
         wait_for_step(server.url, seen[-1].measurement.step)
         state = ask(server.url, "/api/state").json()
     assert times(state) == [record.at_s for record in seen]

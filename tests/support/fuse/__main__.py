@@ -14,9 +14,9 @@ from pathlib import Path
 
 import msgspec
 
-from energy.emulation.capture import host_from_capture
 from energy.emulation.description import HostDescription
-from energy.emulation.host import EmulatedHost
+from tests.support.capture import host_from_capture
+from tests.support.faulty_host import FaultyHost
 from tests.support.fuse.control import answers
 from tests.support.fuse.mount import enter_private_namespace, mount_fuse, unmount
 from tests.support.fuse.server import FuseServer
@@ -29,7 +29,7 @@ def main() -> None:
     if arguments.capture is not None:
         host = host_from_capture(arguments.capture.read_text())
     else:
-        host = EmulatedHost(msgspec.json.decode(arguments.description, type=HostDescription))
+        host = FaultyHost(msgspec.json.decode(arguments.description, type=HostDescription))
     try:
         enter_private_namespace()
         device = mount_fuse(arguments.mount)

@@ -1,7 +1,7 @@
 """What only the hardware, or whoever stands in front of it, can do to an emulated host.
 
 One JSON object per line: {"call": "unplug", "arguments": [3]} is answered by {"result": ...} or
-{"error": "..."}. Calls are the methods of `EmulatedHost` of the same name, and "usage".
+{"error": "..."}. Calls are the methods of `FaultyHost` of the same name, and "usage".
 """
 
 import time
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from energy.emulation.host import EmulatedHost
+from tests.support.faulty_host import FaultyHost
 from tests.support.fuse.server import FuseServer
 
 CALLS = frozenset(
@@ -41,7 +41,7 @@ class Call(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     arguments: list[str | int | float | bool | None] = []
 
 
-def answers(lines: Iterable[str], host: EmulatedHost, server: FuseServer) -> Iterator[bytes]:
+def answers(lines: Iterable[str], host: FaultyHost, server: FuseServer) -> Iterator[bytes]:
     """One line for each line, until there are no more."""
     for line in lines:
         try:
@@ -51,7 +51,7 @@ def answers(lines: Iterable[str], host: EmulatedHost, server: FuseServer) -> Ite
         yield msgspec.json.encode(answer) + b"\n"
 
 
-def _result(line: str, host: EmulatedHost, server: FuseServer) -> object:
+def _result(line: str, host: FaultyHost, server: FuseServer) -> object:
     call = msgspec.json.decode(line, type=Call)
     if call.call == "usage":
         return Usage(server.counts(), time.process_time())

@@ -1,5 +1,6 @@
 """Calibrating the plant from a run: of a plant with known traits, so that the truth is known."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -8,10 +9,13 @@ import pytest
 from benchmarks.hft.calibration.plant_fit import calibrated, simulated
 from benchmarks.hft.calibration.sweep import SweepPolicy, visits
 from energy.power import ProportionalPower
-from mpc.loop import control
+from mpc.controller import Controller
 from mpc.simulation.micro_batch import MicroBatchPlant, MicroBatchTraits
+from mpc.simulation.run import control
 from mpc.values import Configuration, ConfigurationSpace, FloatArray
-from runtime.control.journal import StartUpSamples, StepRecord
+from runtime.control.cluster import StartUpSamples
+from runtime.control.journal import StepRecord
+from tests.support.simulated_records import simulated_records
 
 SPACE = ConfigurationSpace(1, 6, (1_200_000, 1_600_000, 2_000_000))
 TRAITS = MicroBatchTraits(
@@ -28,19 +32,13 @@ def swept(traits: MicroBatchTraits, steps: int, seed: int) -> list[StepRecord]:
     plant = MicroBatchPlant(
         wave(steps), traits, ProportionalPower(), SPACE.largest, np.random.default_rng(seed)
     )
-    return [
-        StepRecord(
-            at_s=step.measurement.time_s,
-            mode="control",
-            measurement=step.measurement,
-            decision=step.decision,
-            target=step.decision.target,
-            applied=step.applied,
-            dead_time_s=0.0,
-            start_up=StartUpSamples((3.0, 5.0), (2.0, 2.0)),
-        )
-        for step in control(SweepPolicy(SPACE, dwell_s=20.0), SPACE, plant, plant, plant)
-    ]
+    samples = StartUpSamples((3.0, 5.0), (2.0, 2.0))
+    return list(simulated_records(sweep(dwell_s=20.0), plant, start_up=samples))
+
+
+def sweep(dwell_s: float) -> Controller:
+    """A sweep goes everywhere, late or not."""
+    return Controller.of(SweepPolicy(SPACE, dwell_s=dwell_s), SPACE, math.inf, 1.0)
 
 
 def test_the_traits_of_a_plant_are_found_again() -> None:
@@ -66,7 +64,7 @@ def test_a_second_run_is_predicted() -> None:
     truth = MicroBatchPlant(
         wave(120), TRAITS, ProportionalPower(), SPACE.largest, np.random.default_rng(2)
     )
-    steps = list(control(SweepPolicy(SPACE, dwell_s=15.0), SPACE, truth, truth, truth))
+    steps = list(control(sweep(dwell_s=15.0), truth))
     ran_on = [SPACE.largest, *(step.applied.observed for step in steps[:-1])]
     plant = simulated(found.traits, wave(120), ran_on, 1.0, np.random.default_rng(3))
     latency_s = [

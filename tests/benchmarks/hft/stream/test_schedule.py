@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from benchmarks.hft.stream.schedule import RecordedSchedule, Schedule, rate_schedule
+from benchmarks.hft.stream.schedule import QuoteSchedule, RecordedSchedule, rate_schedule
 from benchmarks.hft.stream.shapes import SHAPES, Shape, scheduled, shaped_rates
 from mpc.values import IntArray
 
@@ -27,7 +27,7 @@ class Times:
         return np.asarray(self.at_us[first:last], dtype=np.int64)
 
 
-def assert_inverse(schedule: Schedule, first: int, last: int) -> None:
+def assert_inverse(schedule: QuoteSchedule, first: int, last: int) -> None:
     due_us = schedule.due_us(first, last)
     assert len(due_us) == last - first
     assert (np.diff(due_us) >= 0).all()

@@ -20,7 +20,7 @@ def main() -> None:
     assert isinstance(throttle, DutyCycle | GroupThrottle)
     throttle.attach("tree", [process], cores=1)
     throttle.set_share("tree", 0.05)
-    print(throttle.guardian_pid, flush=True)
+    print(throttle._guard.pid, flush=True)
     while find_process(pid) == process:
         time.sleep(1.0)
 

@@ -13,13 +13,13 @@ from energy.emulation.description import HostDescription
 from energy.emulation.dvfs.choose import choose_throttle
 from energy.emulation.dvfs.contract import Backend
 from energy.emulation.dvfs.dvfs import VirtualDvfs, package_zones
-from energy.emulation.host import EmulatedHost
 from energy.errors import ThrottleUnavailable
 from energy.power import prior_power
 from energy.prior import PowerFunction, prior_watts
 from energy.processes import NS_PER_S, Process, ProcessStat
 from energy.tree import CPUFREQ, POWERCAP
 from tests.energy.emulation.dvfs.conftest import Children, wait_until
+from tests.support.faulty_host import FaultyHost
 
 MAX_KHZ = 2_000_000
 FULL_W = 80.0
@@ -36,7 +36,7 @@ class Bench:
         core_share: float = 1.0,
         free_cpu_s: float = 0.0,
     ) -> None:
-        self.host = EmulatedHost(
+        self.host = FaultyHost(
             HostDescription(cpus=cpus, packages=packages, min_khz=400_000, max_khz=MAX_KHZ)
         )
         self.throttle = NotedThrottle()
@@ -377,7 +377,7 @@ def test_dies_share_the_cpus_of_their_package() -> None:
 
 def test_real_processes_move_the_counter_of_the_host(children: Children) -> None:
     busy = children.busy()
-    host = EmulatedHost(HostDescription(cpus=1, min_khz=400_000, max_khz=MAX_KHZ))
+    host = FaultyHost(HostDescription(cpus=1, min_khz=400_000, max_khz=MAX_KHZ))
     power_w = prior_watts(1, MAX_KHZ, FULL_W)
     now_s = 0.0
     with VirtualDvfs(

@@ -12,11 +12,11 @@ from energy.emulation.dvfs.cgroup import GroupTree
 from energy.emulation.dvfs.choose import choose_throttle
 from energy.emulation.dvfs.contract import Backend
 from energy.emulation.dvfs.duty_cycle import DutyCycle
-from energy.emulation.dvfs.guard import Guard
+from energy.emulation.dvfs.guard import GuardianLink
 from energy.emulation.dvfs.guardian import watch
 from energy.emulation.dvfs.ledger import (
-    Ledger,
     Message,
+    ThrottleLedger,
     group_message,
     let_run,
     stops_message,
@@ -79,29 +79,29 @@ def test_a_guardian_that_is_killed_is_replaced_and_told_everything(children: Chi
     throttle = DutyCycle()
     try:
         throttle.attach("tree", [busy], cores=1)
-        first = throttle.guardian_pid
+        first = throttle._guard.pid
         assert first is not None
         os.kill(first, signal.SIGKILL)
         killed = find_process(first)
         wait_until(lambda: killed is None or ended(killed))
         throttle.update("tree", [busy])
-        assert throttle.guardian_pid not in {None, first}
+        assert throttle._guard.pid not in {None, first}
     finally:
         throttle.close()
-    assert throttle.guardian_pid is None
+    assert throttle._guard.pid is None
     wait_until(lambda: state(busy) != "T")
 
 
 def test_what_the_owner_did_not_release_the_guardian_does_at_the_close(children: Children) -> None:
     busy = children.busy()
-    guard = Guard()
-    guard.tell(stops_message([NOBODY]))
+    guard = GuardianLink()
+    guard.send(stops_message([NOBODY]))
     assert guard.pid is not None
     os.kill(guard.pid, signal.SIGKILL)
     # The next message finds a broken pipe at the latest when the guardian is gone.
     killed = find_process(guard.pid)
     wait_until(lambda: killed is None or ended(killed))
-    guard.tell(stops_message([busy]))
+    guard.send(stops_message([busy]))
     os.kill(busy.pid, signal.SIGSTOP)
     guard.close()
     wait_until(lambda: state(busy) != "T")
@@ -109,9 +109,9 @@ def test_what_the_owner_did_not_release_the_guardian_does_at_the_close(children:
 
 def test_the_guardian_outlives_the_signals_of_a_terminal(children: Children) -> None:
     busy = children.busy()
-    guard = Guard()
+    guard = GuardianLink()
     try:
-        guard.tell(stops_message([busy]))
+        guard.send(stops_message([busy]))
         assert guard.pid is not None
         assert os.getsid(guard.pid) == guard.pid
         guardian = find_process(guard.pid)
@@ -172,7 +172,7 @@ def test_the_end_of_the_owner_ends_the_watch() -> None:
 
 
 def test_a_ledger_told_again_is_the_same_ledger() -> None:
-    ledger = Ledger()
+    ledger = ThrottleLedger()
     for message in (
         group_message("/", "/g1", "/home", {own(): "/a"}),
         group_message("/", "/g1", "/home", {NOBODY: "/b"}),
@@ -182,7 +182,7 @@ def test_a_ledger_told_again_is_the_same_ledger() -> None:
         unstops_message([NOBODY]),
     ):
         ledger.note(message)
-    copy = Ledger()
+    copy = ThrottleLedger()
     for message in ledger.messages():
         copy.note(json.loads(json.dumps(message)))
     assert copy.groups == ledger.groups
@@ -201,7 +201,7 @@ def test_only_the_same_process_is_continued(children: Children) -> None:
 
 
 def test_a_group_that_never_came_to_be_is_no_trouble(tmp_path: Path) -> None:
-    ledger = Ledger()
+    ledger = ThrottleLedger()
     ledger.note(group_message(str(tmp_path), "/never", "/", {}))
     ledger.release()
     assert GroupTree(tmp_path).names("/") == ()

@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from energy.emulation.capture import host_from_capture
 from energy.emulation.description import HostDescription
 from energy.emulation.drivers import Driver
-from energy.emulation.host import EmulatedHost
 from energy.tree import FolderTree, Tree
 from tests.energy.emulation.fuse.hosts import MAXIMUM, POLICY, mounted
+from tests.support.capture import host_from_capture
+from tests.support.faulty_host import FaultyHost
 from tests.support.fuse.handle import FuseHost
 
 DESCRIPTION = HostDescription(cpus=4, cpus_per_policy=2)
@@ -62,17 +62,17 @@ def shared() -> Iterator[FuseHost]:
 
 
 @pytest.fixture(scope="module")
-def twins() -> Iterator[tuple[FuseHost, EmulatedHost]]:
+def twins() -> Iterator[tuple[FuseHost, FaultyHost]]:
     """The same host mounted and in this process, changed only together."""
     with mounted(DESCRIPTION) as host:
-        yield host, EmulatedHost(DESCRIPTION)
+        yield host, FaultyHost(DESCRIPTION)
 
 
 @pytest.mark.parametrize("driver", get_args(Driver))
 def test_every_driver_reads_as_in_process(driver: Driver) -> None:
     description = HostDescription(driver, cpus=2)
     with mounted(description) as host:
-        agree(FolderTree(host.root), EmulatedHost(description))
+        agree(FolderTree(host.root), FaultyHost(description))
 
 
 @pytest.mark.parametrize("machine", ["bdwep0", "clx2s0", "dnv0", "genoa0"])
@@ -100,7 +100,7 @@ def test_a_captured_machine_reads_as_in_process(shared_data: Path, machine: str)
     ),
 )
 def test_any_write_ends_as_in_process(
-    twins: tuple[FuseHost, EmulatedHost], attribute: str, text: str
+    twins: tuple[FuseHost, FaultyHost], attribute: str, text: str
 ) -> None:
     host, model = twins
     path = f"{POLICY}/{attribute}"

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from energy.emulation.description import HostDescription
-from energy.emulation.host import EmulatedHost
 from runtime.agent.service.settings import FrequencyRules
 from runtime.agent.wire.callers import Caller
 from runtime.agent.wire.messages import FrequencyRequest, LeaseRequest, ReleaseRequest, RenewRequest
 from runtime.agent.wire.refusals import Refused
 from tests.runtime.agent.bench import ALICE, BOB, READER, ROOT, Bench, attribute
+from tests.support.faulty_host import FaultyHost
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def test_a_change_costs_one_save_and_one_write_for_each_policy(bench: Bench) -> 
     assert len(bench.tree.writes) == 4 + 2
 
 
-class RoundingHost(EmulatedHost):
+class RoundingHost(FaultyHost):
     """A driver that rounds in a way nobody knows of."""
 
     def write(self, path: str, text: str) -> None:
@@ -314,7 +314,7 @@ def test_stopping_restores_and_refuses_whatever_comes_later(bench: Bench) -> Non
 
 
 def test_parts_of_a_clock_domain_are_refused_by_name(tmp_path: Path) -> None:
-    host = EmulatedHost(HostDescription(cpus=4, cpus_per_domain=2))
+    host = FaultyHost(HostDescription(cpus=4, cpus_per_domain=2))
     bench = Bench(tmp_path, host)
     bench.start()
     bench.take()
@@ -397,7 +397,7 @@ def test_userspace_speed_is_set_and_the_governor_comes_back(tmp_path: Path) -> N
 
 
 def test_userspace_is_refused_where_the_driver_has_none(tmp_path: Path) -> None:
-    host = EmulatedHost(HostDescription(driver="intel_pstate", cpus=1))
+    host = FaultyHost(HostDescription(driver="intel_pstate", cpus=1))
     bench = Bench(tmp_path, host, FrequencyRules(actuation="userspace"))
     bench.start()
     bench.take()

@@ -18,11 +18,11 @@ from energy.cpufreq.discover import discover
 from energy.cpufreq.limits import expected_max_khz
 from energy.emulation.description import HostDescription
 from energy.emulation.drivers import DRIVERS, Driver
-from energy.emulation.host import EmulatedHost
 from runtime.agent.service.settings import FrequencyRules
 from runtime.agent.wire.messages import LeaseRequest, RenewRequest
 from runtime.agent.wire.refusals import Refused
 from tests.runtime.agent.bench import ALICE, BOB, ROOT, Bench, Killed, attribute
+from tests.support.faulty_host import FaultyHost
 
 CPUS = 3
 MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
@@ -47,8 +47,8 @@ class World:
     """The host with its agents, the shadow, and what nobody could tell apart."""
 
     def __init__(self, folder: Path, description: HostDescription, rules: FrequencyRules) -> None:
-        self.bench = Bench(folder, EmulatedHost(description), rules)
-        self.shadow = EmulatedHost(description)
+        self.bench = Bench(folder, FaultyHost(description), rules)
+        self.shadow = FaultyHost(description)
         self.hosts = (self.bench.host, self.shadow)
         self.table = {policy.name: policy for policy in discover(self.shadow)}
         self.asked_khz: set[int] = set()
@@ -114,7 +114,7 @@ class World:
         self.heat |= khz is not None
         self.both(lambda host: host.thermal_cap(f"policy{step.cpu}", khz))
 
-    def both(self, action: Callable[[EmulatedHost], None]) -> None:
+    def both(self, action: Callable[[FaultyHost], None]) -> None:
         for host in self.hosts:
             with suppress(OSError):
                 action(host)
@@ -135,7 +135,7 @@ class World:
                 self.unclear.add(policy)
         assert self.clear(self.bench.host) == self.clear(self.shadow)
 
-    def clear(self, host: EmulatedHost) -> dict[str, str]:
+    def clear(self, host: FaultyHost) -> dict[str, str]:
         return {
             path: text
             for path, text in host.snapshot().items()

@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from energy.cpufreq.originals import Original, Written
-from runtime.agent.core.journal import Entry, Journal
+from runtime.agent.core.journal import OriginalsEntry, OriginalsJournal
 from runtime.agent.core.state import (
     JournalCorrupt,
     JournalUnavailable,
@@ -19,7 +19,7 @@ from runtime.agent.core.state import (
     UnsafePath,
 )
 
-ENTRY = Entry(
+ENTRY = OriginalsEntry(
     Original("policy0", 2_400_000, 1_200_000, 2_400_000, at_highest=True),
     Written(max_khz=(1_500_000, 1_600_000)),
 )
@@ -32,30 +32,32 @@ def lock(tmp_path: Path) -> Iterator[StateLock]:
 
 
 @pytest.fixture
-def journal(lock: StateLock) -> Journal:
-    return Journal(lock, "boot")
+def journal(lock: StateLock) -> OriginalsJournal:
+    return OriginalsJournal(lock, "boot")
 
 
-def test_what_was_saved_is_loaded(journal: Journal, lock: StateLock) -> None:
+def test_what_was_saved_is_loaded(journal: OriginalsJournal, lock: StateLock) -> None:
     journal.save(7, {"policy0": ENTRY})
-    recorded = Journal(lock, "boot").load()
+    recorded = OriginalsJournal(lock, "boot").load()
     assert (recorded.epoch, recorded.entries, recorded.void) == (7, {"policy0": ENTRY}, 0)
 
 
-def test_without_a_file_there_is_nothing_to_restore(journal: Journal) -> None:
+def test_without_a_file_there_is_nothing_to_restore(journal: OriginalsJournal) -> None:
     recorded = journal.load()
     assert (recorded.epoch, recorded.entries) == (None, {})
 
 
 def test_after_a_reboot_the_entries_are_void_but_the_epoch_goes_on(
-    journal: Journal, lock: StateLock
+    journal: OriginalsJournal, lock: StateLock
 ) -> None:
     journal.save(7, {"policy0": ENTRY})
-    recorded = Journal(lock, "next boot").load()
+    recorded = OriginalsJournal(lock, "next boot").load()
     assert (recorded.epoch, recorded.entries, recorded.void) == (7, {}, 1)
 
 
-def test_the_file_is_for_its_owner_alone_and_nothing_else_is_left(journal: Journal) -> None:
+def test_the_file_is_for_its_owner_alone_and_nothing_else_is_left(
+    journal: OriginalsJournal,
+) -> None:
     before = os.umask(0)
     try:
         journal.save(1, {})
@@ -68,7 +70,7 @@ def test_the_file_is_for_its_owner_alone_and_nothing_else_is_left(journal: Journ
     ]
 
 
-def test_a_save_cut_off_leaves_the_one_before(journal: Journal) -> None:
+def test_a_save_cut_off_leaves_the_one_before(journal: OriginalsJournal) -> None:
     journal.save(7, {"policy0": ENTRY})
     journal.path.with_name("journal.json.new").write_bytes(b'{"version": 1, "boo')
     assert journal.load().epoch == 7
@@ -76,7 +78,7 @@ def test_a_save_cut_off_leaves_the_one_before(journal: Journal) -> None:
     assert journal.load().epoch == 8
 
 
-def test_a_save_that_fails_says_so_and_leaves_the_one_before(journal: Journal) -> None:
+def test_a_save_that_fails_says_so_and_leaves_the_one_before(journal: OriginalsJournal) -> None:
     journal.save(7, {})
     journal.path.with_name("journal.json.new").mkdir()
     with pytest.raises(JournalUnavailable, match="unavailable"):
@@ -98,7 +100,9 @@ def test_a_save_that_fails_says_so_and_leaves_the_one_before(journal: Journal) -
         "[" * 100_000,
     ],
 )
-def test_what_is_no_journal_is_called_corrupt_and_kept(journal: Journal, text: str) -> None:
+def test_what_is_no_journal_is_called_corrupt_and_kept(
+    journal: OriginalsJournal, text: str
+) -> None:
     text += f"\n{zlib.crc32(text.encode()):08x}\n"
     journal.path.write_text(text)
     journal.path.chmod(0o600)
@@ -107,7 +111,7 @@ def test_what_is_no_journal_is_called_corrupt_and_kept(journal: Journal, text: s
     assert journal.path.read_text() == text
 
 
-def test_an_entry_under_the_name_of_another_policy_is_corrupt(journal: Journal) -> None:
+def test_an_entry_under_the_name_of_another_policy_is_corrupt(journal: OriginalsJournal) -> None:
     journal.save(1, {"policy0": ENTRY})
     text = journal.path.read_text().splitlines()[0].replace('{"policy0":', '{"policy1":')
     journal.path.write_text(f"{text}\n{zlib.crc32(text.encode()):08x}\n")
@@ -118,7 +122,7 @@ def test_an_entry_under_the_name_of_another_policy_is_corrupt(journal: Journal) 
 @given(st.binary(min_size=1, max_size=8), st.integers(0, 300), st.integers(0, 8))
 def test_any_damage_is_noticed(damage: bytes, at: int, removed: int) -> None:
     with TemporaryDirectory() as folder, StateLock(Path(folder)) as lock:
-        journal = Journal(lock, "boot")
+        journal = OriginalsJournal(lock, "boot")
         journal.save(7, {"policy0": ENTRY})
         data = journal.path.read_bytes()
         damaged = data[:at] + damage + data[at + removed :]
@@ -136,14 +140,14 @@ def test_a_folder_or_file_that_others_can_write_is_refused(tmp_path: Path) -> No
         StateLock(folder)
     folder.chmod(0o700)
     with StateLock(folder) as lock:
-        journal = Journal(lock, "boot")
+        journal = OriginalsJournal(lock, "boot")
         journal.save(1, {})
         journal.path.chmod(0o602)
         with pytest.raises(UnsafePath, match="0602"):
             journal.load()
 
 
-def test_links_in_place_of_files_are_refused(journal: Journal, tmp_path: Path) -> None:
+def test_links_in_place_of_files_are_refused(journal: OriginalsJournal, tmp_path: Path) -> None:
     journal.path.symlink_to(tmp_path / "elsewhere")
     with pytest.raises(UnsafePath, match="plain file"):
         journal.load()

@@ -8,7 +8,7 @@ from typing import Literal
 import pytest
 
 from energy.errors import MeterUnavailable
-from energy.meters.contract import PowerSource, Reading, Zone
+from energy.meters.contract import EnergyReading, PowerSource, Zone
 from runtime.agent.core.agent import Agent, Identity
 from runtime.agent.host.executors import Executor
 from runtime.agent.wire.messages import FrequencyRequest, LeaseRequest
@@ -34,12 +34,12 @@ class Counter:
         self.polls = 0
         self.broken = False
 
-    def poll(self, now_s: float) -> Reading:
+    def poll(self, now_s: float) -> EnergyReading:
         if self.broken:
             raise MeterUnavailable("unplugged")
         self.polls += 1
         energy_uj = self.polls * 1_000_000
-        return Reading(now_s, (Zone("package-0", energy_uj),), energy_uj, self.source, 0)
+        return EnergyReading(now_s, (Zone("package-0", energy_uj),), energy_uj, self.source, 0)
 
 
 def test_energy_is_polled_by_the_tick_and_when_it_is_old(tmp_path: Path) -> None:

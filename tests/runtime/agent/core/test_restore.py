@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from energy.emulation.description import HostDescription
-from energy.emulation.host import EmulatedHost
 from runtime.agent.core.restore import restore_host
 from runtime.agent.core.state import JournalCorrupt
 from runtime.agent.wire.refusals import Refused
 from tests.runtime.agent.bench import ROOT, Bench, attribute
+from tests.support.faulty_host import FaultyHost
 
 
 @pytest.fixture
@@ -197,7 +197,7 @@ def test_the_next_start_restores_what_a_killed_agent_left(bench: Bench) -> None:
 def test_a_journal_of_another_boot_is_void(bench: Bench) -> None:
     bench.take()
     bench.cap(1_500_000)
-    bench.host = EmulatedHost(HostDescription(cpus=4))
+    bench.host = FaultyHost(HostDescription(cpus=4))
     bench.host.write(attribute("policy0"), "1500000")  # somebody's choice after the reboot
     before = bench.host.snapshot()
     bench.boot_id = "second boot"
@@ -246,13 +246,13 @@ def test_over_a_corrupt_journal_nothing_is_controlled_but_all_is_served(bench: B
 def test_a_policy_that_is_gone_waits(bench: Bench) -> None:
     bench.take()
     bench.cap(1_500_000)
-    bench.host = EmulatedHost(HostDescription(cpus=2))
+    bench.host = FaultyHost(HostDescription(cpus=2))
     bench.start()
     assert "policy2: no such frequency policy" in str(bench.agent.status().last_problem)
     assert set(bench.journal.load().entries) == {"policy2", "policy3"}
 
 
-class OneWayHost(EmulatedHost):
+class OneWayHost(FaultyHost):
     """While `broken`, the second policy takes one more write and then none."""
 
     broken = False
@@ -287,7 +287,7 @@ def test_a_change_that_could_not_be_undone_is_restored_later(tmp_path: Path) -> 
     bench.close()
 
 
-class FaultyHost(EmulatedHost):
+class MistakenHost(FaultyHost):
     """While `faulty`, one file makes whoever reads it fail in a way nobody has thought of."""
 
     faulty = False
@@ -299,7 +299,7 @@ class FaultyHost(EmulatedHost):
 
 
 def test_a_mistake_of_ours_in_the_middle_of_a_change_is_restored_later(tmp_path: Path) -> None:
-    host = FaultyHost(HostDescription(cpus=3))
+    host = MistakenHost(HostDescription(cpus=3))
     bench = Bench(tmp_path, host)
     bench.start()
     before = host.snapshot()

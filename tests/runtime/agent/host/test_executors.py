@@ -15,8 +15,8 @@ from energy.processes import NS_PER_S, NS_PER_TICK, ProcFolder
 from runtime.agent.host.executors import (
     MOST_EXECUTORS,
     MOST_PROCESSES,
-    Claim,
     Executor,
+    ExecutorArguments,
     ExecutorFinder,
     parse_command_line,
 )
@@ -51,14 +51,14 @@ def command_line(*arguments: str) -> bytes:
 )
 def test_the_command_line_of_an_executor(main_class: str) -> None:
     arguments = executor_arguments("application_17_0001", "12", main_class, podName="x-exec-12")
-    assert parse_command_line(command_line(*arguments)) == Claim(
+    assert parse_command_line(command_line(*arguments)) == ExecutorArguments(
         "application_17_0001", "12", "10.0.0.5", 4
     )
 
 
 def test_cores_and_host_may_be_missing() -> None:
     line = command_line("java", CLASS, "--app-id", "app-1", "--executor-id", "3")
-    assert parse_command_line(line) == Claim("app-1", "3", None, None)
+    assert parse_command_line(line) == ExecutorArguments("app-1", "3", None, None)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from runtime.agent.service.install import (
     plan,
     service_files,
 )
-from runtime.agent.service.load import load_agent_config
+from runtime.agent.service.settings import load_agent_config
 from runtime.cli import agent_setup
 
 TRUE = Path("/usr/bin/true")

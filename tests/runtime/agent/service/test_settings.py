@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from runtime.agent.service.load import load_agent_config
-from runtime.agent.service.settings import AgentConfig
+from runtime.agent.service.settings import AgentConfig, load_agent_config
 from runtime.config import ConfigError
 
 TLS = (

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from runtime.agent.service.install import UNIT, carry_out, plan, service_files
-from runtime.agent.service.settings import Files, Listen
+from runtime.agent.service.settings import AgentFiles, Listen
 
 LARGEST_EXPOSURE = 1.5
 TOOL_TIMEOUT_S = 120
@@ -90,8 +90,8 @@ def test_the_executors_of_other_users_stay_visible(unit: Path) -> None:
 def test_the_defaults_lie_in_the_folders_of_the_unit(unit: Path) -> None:
     found = settings(unit)
     assert Path(Listen().socket).parent == Path("/run", found["RuntimeDirectory"][0])
-    assert Path(Files().state) == Path("/var/lib", found["StateDirectory"][0])
-    assert Path(Files().audit).parent == Path("/var/log", found["LogsDirectory"][0])
+    assert Path(AgentFiles().state) == Path("/var/lib", found["StateDirectory"][0])
+    assert Path(AgentFiles().audit).parent == Path("/var/log", found["LogsDirectory"][0])
 
 
 def test_sysusers_and_tmpfiles_take_their_files(unit: Path, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from runtime.agent.service.settings import Guard
+from runtime.agent.service.settings import CallerLimits
 from tests.runtime.agent.pki import Authority
 from tests.runtime.agent.raw_requests import (
     LEASE,
@@ -23,11 +23,11 @@ from tests.runtime.agent.raw_requests import (
 )
 from tests.runtime.agent.running_agent import Service, wait_for
 
-HURRIED = Guard(timeout_s=0.2, idle_timeout_s=600, requests_per_s=10_000, burst=10_000)
+HURRIED = CallerLimits(timeout_s=0.2, idle_timeout_s=600, requests_per_s=10_000, burst=10_000)
 
 
 def test_callers_have_a_rate() -> None:
-    guard = Guard(requests_per_s=0.0001, burst=3, timeout_s=60)
+    guard = CallerLimits(requests_per_s=0.0001, burst=3, timeout_s=60)
     with Service(guard=guard) as service, service.connect() as connection:
         for _ in range(3):
             assert exchange(connection, get("/v1/hello"))[0] == 200
@@ -54,7 +54,7 @@ def test_commands_queue_up_to_a_bound() -> None:
 
 
 def test_connections_have_a_cap_and_administrators_their_own() -> None:
-    guard = Guard(max_connections=2, timeout_s=60, idle_timeout_s=600)
+    guard = CallerLimits(max_connections=2, timeout_s=60, idle_timeout_s=600)
     with Service(guard=guard) as service:
         held = [service.connect(), service.connect()]
         for connection in held:
@@ -70,7 +70,7 @@ def test_connections_have_a_cap_and_administrators_their_own() -> None:
 
 
 def test_connections_that_shake_hands_count_and_have_their_time(tmp_path: Path) -> None:
-    guard = Guard(max_connections=2, timeout_s=0.5, idle_timeout_s=600)
+    guard = CallerLimits(max_connections=2, timeout_s=0.5, idle_timeout_s=600)
     with Service(tls=Authority(tmp_path).agent(), guard=guard) as service:
         silent = [service.connect() for _ in range(4)]
         for connection in silent:
@@ -81,7 +81,7 @@ def test_connections_that_shake_hands_count_and_have_their_time(tmp_path: Path) 
 
 
 def test_more_handshakes_than_connections_are_turned_away(tmp_path: Path) -> None:
-    guard = Guard(max_connections=2, timeout_s=60, idle_timeout_s=600)
+    guard = CallerLimits(max_connections=2, timeout_s=60, idle_timeout_s=600)
     with Service(tls=Authority(tmp_path).agent(), guard=guard) as service:
         silent = [service.connect() for _ in range(2)]
         with service.connect() as third:
@@ -129,7 +129,7 @@ def test_the_next_request_of_a_connection_must_be_complete_in_time_too() -> None
 
 
 def test_an_idle_connection_is_closed() -> None:
-    guard = Guard(timeout_s=60, idle_timeout_s=1)
+    guard = CallerLimits(timeout_s=60, idle_timeout_s=1)
     with Service(guard=guard) as service, service.connect() as connection:
         with suppress(ConnectionError):
             exchange(connection, get("/v1/hello"))

@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from energy.emulation.description import HostDescription
-from energy.emulation.host import EmulatedHost
 from runtime.agent.core.agent import Agent, Identity
 from runtime.agent.core.audit import AuditLog
-from runtime.agent.core.journal import Journal
+from runtime.agent.core.journal import OriginalsJournal
 from runtime.agent.core.state import StateLock
 from runtime.agent.service.settings import FrequencyRules
 from runtime.agent.wire.client import AgentClient, AgentUnreachable
@@ -23,6 +22,7 @@ from runtime.agent.wire.tls import TlsFiles
 from runtime.clock import SystemClock
 from tests.runtime.agent.pki import Authority
 from tests.runtime.agent.running_agent import PATIENCE_S, Service, wait_for
+from tests.support.faulty_host import FaultyHost
 
 CAP_KHZ = 1_500_000
 OTHER_KHZ = 1_300_000
@@ -34,7 +34,7 @@ class Setting:
     """An agent on an emulated host, and a controller that holds its lease."""
 
     authority: Authority
-    host: EmulatedHost
+    host: FaultyHost
     service: Service
     audit: Path
     controller: AgentClient
@@ -67,7 +67,7 @@ class Setting:
 
 @pytest.fixture
 def setting(tmp_path: Path) -> Iterator[Setting]:
-    host = EmulatedHost(HostDescription(cpus=2, max_khz=2_000_000))
+    host = FaultyHost(HostDescription(cpus=2, max_khz=2_000_000))
     clock = SystemClock()
     audit = AuditLog(tmp_path / "log" / "audit.jsonl", 1_000_000, clock)
     authority = Authority(tmp_path / "authority")
@@ -78,7 +78,7 @@ def setting(tmp_path: Path) -> Iterator[Setting]:
             FrequencyRules(min_dwell_ms=0),
             None,
             "none",
-            Journal(lock, "boot"),
+            OriginalsJournal(lock, "boot"),
             audit,
             clock,
             lambda: (),

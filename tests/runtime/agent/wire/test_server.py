@@ -39,7 +39,6 @@ def test_every_path_answers_json() -> None:
         assert json.loads(exchange(connection, request())[1]) == {
             "epoch": 7,
             "holder": "loopback",
-            "ttl_ms": 3000,
         }
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from mpc.events import EventKind
 from runtime.spark.scaling.executors import SchedulerUnavailable
 from runtime.spark.scaling.scaler import ExecutorScaler, ScalingState
 from tests.runtime.spark.fake_scheduler import FakeScheduler
@@ -28,66 +29,72 @@ def make_scaler(
         grace_s=GRACE_S,
         patience_s=PATIENCE_S,
     )
-    scaler.reconcile()
+    scaler.observe()
     return scaler
 
 
-def kinds(state: ScalingState) -> list[str]:
+def advance(scaler: ExecutorScaler) -> ScalingState:
+    """One more step towards the same number."""
+    assert scaler._wanted is not None
+    return scaler.steer(scaler._wanted)
+
+
+def kinds(state: ScalingState) -> list[EventKind]:
     return [event.kind for event in state.events]
 
 
 def test_watching_orders_nothing(master: FakeScheduler) -> None:
     scaler = make_scaler(master)
     master.crash("0")
-    state = scaler.reconcile()
+    state = scaler.observe()
     assert (state.wanted, state.requested, state.observed) == (None, 1, 1)
-    assert kinds(state) == ["lost"]
+    assert kinds(state) == [EventKind.EXECUTOR_LOST]
     assert master.orders == []
 
 
 def test_growing_sets_the_target_once_and_learns_how_long_it_takes(master: FakeScheduler) -> None:
     scaler = make_scaler(master)
-    state = scaler.request(4)
+    state = scaler.steer(4)
     assert (state.requested, state.observed, state.pending) == (4, 2, 2)
     master.advance(3.0)
-    state = scaler.request(4)
+    state = scaler.steer(4)
     assert (state.requested, state.observed, state.pending) == (4, 4, 0)
-    assert kinds(state) == ["started", "started"]
+    assert kinds(state) == [EventKind.EXECUTOR_STARTED, EventKind.EXECUTOR_STARTED]
     assert master.orders == [("target", 4)]
     assert scaler.start_up.register.samples_s == (3.0, 3.0)
 
 
 def test_the_registration_counts_not_the_step_that_noticed_it(master: FakeScheduler) -> None:
     scaler = make_scaler(master)
-    scaler.request(3)
+    scaler.steer(3)
     master.advance(10.0)
-    scaler.reconcile()
+    advance(scaler)
     assert scaler.start_up.register.samples_s == (3.0,)
 
 
 def test_the_first_finished_task_ends_the_warm_up(master: FakeScheduler) -> None:
     scaler = make_scaler(master)
-    scaler.request(3)
+    scaler.steer(3)
     master.advance(3.0)
-    scaler.reconcile()
+    advance(scaler)
     assert not scaler.start_up.warm.samples_s
     master.advance(4.0)
     master.cluster["2"].completed_tasks = 1
-    scaler.reconcile()
-    scaler.reconcile()
+    advance(scaler)
+    advance(scaler)
     assert scaler.start_up.warm.samples_s == (4.0,)
 
 
 def test_shrinking_sets_the_target_and_drains(master: FakeScheduler) -> None:
     scaler = make_scaler(master)
-    state = scaler.request(1)
+    state = scaler.steer(1)
     assert [order[0] for order in master.orders][-2:] == ["target", "decommission"]
     assert {order for order in master.orders if order[0] == "target"} == {("target", 1)}
     assert (state.requested, state.observed, state.leaving) == (1, 1, 1)
-    assert kinds(state) == ["draining"]
+    assert kinds(state) == [EventKind.EXECUTOR_DRAINING]
     master.advance(1.0)
-    state = scaler.reconcile()
-    assert (state.observed, state.leaving, kinds(state)) == (1, 0, ["drained"])
+    state = advance(scaler)
+    assert (state.observed, state.leaving, kinds(state)) == (1, 0, [EventKind.EXECUTOR_DRAINED])
     master.advance(PATIENCE_S)
     assert len(master.cluster) == 1
 
@@ -102,7 +109,7 @@ def test_the_executors_that_hold_least_leave(master: FakeScheduler) -> None:
     master.cluster[young].ready_s = master.now_s - 1
     expected = [young, empty, shuffled, stored]
     for count, victim in zip((4, 3, 2, 1), expected, strict=True):
-        scaler.request(count)
+        scaler.steer(count)
         assert victim in master.draining()
         assert busy not in master.draining()
 
@@ -110,48 +117,48 @@ def test_the_executors_that_hold_least_leave(master: FakeScheduler) -> None:
 def test_a_drain_that_hangs_ends_with_a_kill_after_the_grace_period(master: FakeScheduler) -> None:
     master.drain_s = 1e9
     scaler = make_scaler(master)
-    scaler.request(1)
+    scaler.steer(1)
     master.advance(GRACE_S - 0.1)
-    assert scaler.reconcile().leaving == 1
+    assert advance(scaler).leaving == 1
     assert not [order for order in master.orders if order[0] == "kill"]
     master.advance(0.1)
-    scaler.reconcile()
+    advance(scaler)
     (kill,) = [order for order in master.orders if order[0] == "kill"]
-    state = scaler.reconcile()
-    assert (state.observed, state.leaving, kinds(state)) == (1, 0, ["killed"])
+    state = advance(scaler)
+    assert (state.observed, state.leaving, kinds(state)) == (1, 0, [EventKind.EXECUTOR_KILLED])
     assert master.target == 1
     assert kill in [("kill", ("0",)), ("kill", ("1",))]
 
 
 def test_bounds_hold_whatever_is_asked_for(master: FakeScheduler) -> None:
     scaler = make_scaler(master, min_executors=2, max_executors=3)
-    assert scaler.request(0).requested == 2
-    assert scaler.request(-5).requested == 2
-    assert scaler.request(100).requested == 3
+    assert scaler.steer(0).requested == 2
+    assert scaler.steer(-5).requested == 2
+    assert scaler.steer(100).requested == 3
     assert master.draining() == set()
 
 
 def test_a_smaller_request_waits_for_executors_that_are_starting(master: FakeScheduler) -> None:
     scaler = make_scaler(master)
-    scaler.request(4)
+    scaler.steer(4)
     master.advance(1.0)
-    state = scaler.request(2)
+    state = scaler.steer(2)
     assert (state.wanted, state.requested, state.pending) == (2, 4, 2)
-    assert kinds(state) == ["held"]
-    assert kinds(scaler.request(1)) == []
+    assert kinds(state) == [EventKind.SCALE_IN_DELAYED]
+    assert kinds(scaler.steer(1)) == []
     assert master.target == 4
     master.advance(2.0)
-    state = scaler.request(2)
+    state = scaler.steer(2)
     assert (state.requested, state.observed, state.leaving) == (2, 2, 2)
 
 
 def test_a_change_of_mind_while_it_waits_costs_nothing(master: FakeScheduler) -> None:
     scaler = make_scaler(master)
-    scaler.request(4)
-    scaler.request(2)
-    scaler.request(4)
+    scaler.steer(4)
+    scaler.steer(2)
+    scaler.steer(4)
     master.advance(3.0)
-    state = scaler.reconcile()
+    state = advance(scaler)
     assert (state.requested, state.observed) == (4, 4)
     assert master.orders == [("target", 4)]
 
@@ -159,19 +166,19 @@ def test_a_change_of_mind_while_it_waits_costs_nothing(master: FakeScheduler) ->
 def test_a_start_that_never_ends_does_not_hold_for_ever(master: FakeScheduler) -> None:
     master.slots = 3
     scaler = make_scaler(master)
-    scaler.request(8)
+    scaler.steer(8)
     master.advance(3.0)
-    assert scaler.request(1).requested == 8
+    assert scaler.steer(1).requested == 8
     master.advance(PATIENCE_S)
-    state = scaler.request(1)
+    state = scaler.steer(1)
     assert (state.requested, state.observed, state.leaving) == (1, 1, 2)
 
 
 def test_executors_that_die_as_they_start_do_not_hold_for_ever(master: FakeScheduler) -> None:
     scaler = make_scaler(master)
-    scaler.request(4)
+    scaler.steer(4)
     for _ in range(30):
-        state = scaler.request(2)
+        state = scaler.steer(2)
         master.advance(3.0)
         for name in master.ids()[2:]:
             master.crash(name)
@@ -181,16 +188,16 @@ def test_executors_that_die_as_they_start_do_not_hold_for_ever(master: FakeSched
 def test_a_full_cluster_is_reported_and_asked_again(master: FakeScheduler) -> None:
     master.slots = 3
     scaler = make_scaler(master)
-    scaler.request(5)
+    scaler.steer(5)
     master.advance(3.0)
-    assert scaler.reconcile().pending == 2
+    assert advance(scaler).pending == 2
     # A Master that was restarted meanwhile has forgotten the target.
     master.target, master.slots = 3, 16
     master.advance(PATIENCE_S)
-    state = scaler.reconcile()
-    assert "stalled" in kinds(state)
+    state = advance(scaler)
+    assert EventKind.EXECUTORS_STALLED in kinds(state)
     master.advance(3.0)
-    assert scaler.reconcile().observed == 5
+    assert advance(scaler).observed == 5
     # What waited for a slot says nothing about start-up.
     assert all(sample_s <= 3.0 for sample_s in scaler.start_up.register.samples_s)
 
@@ -198,13 +205,13 @@ def test_a_full_cluster_is_reported_and_asked_again(master: FakeScheduler) -> No
 def test_growing_while_others_leave(master: FakeScheduler) -> None:
     master.drain_s = 4.0
     scaler = make_scaler(master)
-    scaler.request(1)
-    state = scaler.request(2)
+    scaler.steer(1)
+    state = scaler.steer(2)
     assert (state.requested, state.observed, state.pending, state.leaving) == (2, 1, 1, 1)
     master.advance(4.0)
-    scaler.reconcile()
+    advance(scaler)
     master.advance(3.0)
-    state = scaler.reconcile()
+    state = advance(scaler)
     assert (state.observed, state.pending, state.leaving) == (2, 0, 0)
     # It began after the drain, which is not its own delay.
     assert scaler.start_up.register.samples_s == ()
@@ -212,28 +219,29 @@ def test_growing_while_others_leave(master: FakeScheduler) -> None:
 
 def test_lost_executors_are_replaced_and_told(master: FakeScheduler) -> None:
     scaler = make_scaler(master)
-    scaler.request(3)
+    scaler.steer(3)
     master.advance(3.0)
-    scaler.reconcile()
+    advance(scaler)
     for name in master.ids():
         master.crash(name)
-    state = scaler.reconcile()
+    state = advance(scaler)
     assert (state.observed, state.pending) == (0, 3)
-    assert kinds(state) == ["lost"] * 3
-    assert {event.host for event in state.events} == {"127.0.0.2", "127.0.0.3"}
+    assert kinds(state) == [EventKind.EXECUTOR_LOST] * 3
+    hosts = {event.detail.split()[2] for event in state.events}
+    assert hosts == {"127.0.0.2:", "127.0.0.3:"}
     master.advance(3.0)
-    assert scaler.reconcile().observed == 3
+    assert advance(scaler).observed == 3
 
 
 def test_a_replacement_is_a_start_in_flight_too(master: FakeScheduler) -> None:
     """One came and another was lost within the same step."""
     scaler = make_scaler(master)
-    scaler.request(3)
-    scaler.request(1)
+    scaler.steer(3)
+    scaler.steer(1)
     master.crash("0")
     master.advance(3.0)
     master.crash(master.ids()[0])
-    state = scaler.reconcile()
+    state = advance(scaler)
     assert (state.requested, state.observed, state.pending) == (3, 2, 1)
 
 
@@ -242,12 +250,12 @@ def test_surplus_executors_that_arrive_late_are_drained(master: FakeScheduler) -
     scaler = make_scaler(master)
     master.target = 6
     master.advance(0.0)
-    scaler.request(2)
+    scaler.steer(2)
     master.advance(3.0)
-    state = scaler.reconcile()
+    state = advance(scaler)
     assert (state.observed, state.leaving) == (2, 4)
     master.advance(1.0)
-    assert scaler.reconcile().leaving == 0
+    assert advance(scaler).leaving == 0
     assert master.target == 2
 
 
@@ -255,9 +263,9 @@ def test_an_unreachable_driver_loses_no_order(master: FakeScheduler) -> None:
     scaler = make_scaler(master)
     master.is_reachable = False
     with pytest.raises(SchedulerUnavailable):
-        scaler.request(4)
+        scaler.steer(4)
     master.is_reachable = True
-    assert scaler.reconcile().requested == 4
+    assert scaler.steer(4).requested == 4
     assert master.target == 4
 
 
@@ -265,3 +273,24 @@ def test_impossible_bounds_are_refused(master: FakeScheduler) -> None:
     for bounds in ((0, 3), (4, 3)):
         with pytest.raises(ValueError, match="1 <= min <= max"):
             make_scaler(master, *bounds)
+
+
+def test_watching_gives_no_order_in_the_middle_of_a_change(master: FakeScheduler) -> None:
+    """Neither while executors start, nor while they drain, nor after the grace period."""
+    scaler = make_scaler(master)
+    scaler.steer(4)
+    orders = list(master.orders)
+    for _ in range(3):
+        master.advance(2.0)
+        scaler.observe()
+    assert master.orders == orders
+    master.drain_s = 1e9  # none of them ends by itself
+    assert scaler.steer(1).leaving == 3
+    orders = list(master.orders)
+    for _ in range(5):
+        master.advance(GRACE_S)
+        state = scaler.observe()
+    assert master.orders == orders
+    assert (state.requested, state.observed, state.leaving) == (1, 1, 3)
+    assert kinds(scaler.steer(1)) == []
+    assert master.orders[-1][0] == "kill"

@@ -37,11 +37,11 @@ class Scaling(RuleBasedStateMachine):
 
     @rule(executors=st.integers(-2, 12))
     def request(self, executors: int) -> None:
-        self._act(lambda: self.scaler.request(executors))
+        self._act(lambda: self.scaler.steer(executors))
 
     @rule()
-    def reconcile(self) -> None:
-        self._act(self.scaler.reconcile)
+    def observe(self) -> None:
+        self._act(self.scaler.observe)
 
     @rule(seconds=st.floats(0.0, 12.0))
     def wait(self, seconds: float) -> None:
@@ -118,10 +118,10 @@ class Scaling(RuleBasedStateMachine):
         if not hasattr(self, "state"):
             return
         self.master.is_reachable, self.master.slots = True, 16
-        wanted = self.scaler.request(self.least + 1).wanted
+        wanted = self.scaler.steer(self.least + 1).wanted
         for _ in range(40):
             self.master.advance(10.0)
-            state = self.scaler.reconcile()
+            state = self.scaler.steer(self.least + 1)
         assert (state.observed, state.requested, state.leaving) == (wanted, wanted, 0)
         assert len(self.master.cluster) == wanted
 

@@ -4,8 +4,8 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from pyspark.sql import SparkSession
 
+from runtime.spark.driver import Driver
 from runtime.spark.scaling.scheduler import ScalingRefused, Scheduler, parse_executors, why_refused
 
 
@@ -47,9 +47,8 @@ def test_an_ipv6_host_has_no_brackets() -> None:
     assert info.host == "fd00::2"
 
 
-def fake_session(conf: dict[str, str]) -> SparkSession:
-    context = SimpleNamespace(getConf=lambda: conf)
-    return cast(SparkSession, SimpleNamespace(sparkContext=context, _jsparkSession=object()))
+def driver_with(options: dict[str, str]) -> Driver:
+    return cast(Driver, SimpleNamespace(option=lambda key: options.get(key) or None))
 
 
 CLUSTER = {"spark.master": "spark://host:7077", "spark.executor.cores": "1"}
@@ -59,6 +58,7 @@ CLUSTER = {"spark.master": "spark://host:7077", "spark.executor.cores": "1"}
     ("conf", "sentence"),
     [
         ({"spark.dynamicAllocation.enabled": "true"}, "two allocators"),
+        ({"spark.dynamicAllocation.enabled": " True"}, "two allocators"),
         ({"spark.master": "local[2]"}, "use a cluster"),
         ({"spark.executor.cores": ""}, "takes a whole worker"),
     ],
@@ -66,15 +66,11 @@ CLUSTER = {"spark.master": "spark://host:7077", "spark.executor.cores": "1"}
 def test_what_cannot_be_scaled_is_refused_in_a_sentence(
     conf: dict[str, str], sentence: str
 ) -> None:
-    session = fake_session({**CLUSTER, **conf})
+    driver = driver_with({**CLUSTER, **conf})
     with pytest.raises(ScalingRefused, match=sentence):
-        Scheduler(session)
-
-
-def test_a_connect_client_is_refused() -> None:
-    assert "Spark Connect" in str(why_refused(cast(SparkSession, SimpleNamespace())))
+        Scheduler(driver)
 
 
 @pytest.mark.parametrize("master", ["spark://host:7077", "local-cluster[2,1,512]", "yarn"])
 def test_clusters_can_be_scaled(master: str) -> None:
-    assert why_refused(fake_session({**CLUSTER, "spark.master": master})) is None
+    assert why_refused(driver_with({**CLUSTER, "spark.master": master})) is None

@@ -3,6 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from py4j.protocol import Py4JNetworkError
 
+from mpc.events import Event, EventKind
 from mpc.values import BatchSample, Configuration
 from tests.runtime.spark.fake_query import BETWEEN_TRIGGERS, IDLE, RUNNING, FakeQuery
 from tests.runtime.spark.sensor_bench import Bench, batch, begun
@@ -16,7 +17,7 @@ def test_rows_are_taken_over_the_time_between_their_triggers() -> None:
     assert measured.arrivals_per_s == pytest.approx(500.0)
     assert measured.completions_per_s == pytest.approx(500.0)
     assert measured.batches == (BatchSample(600, 0.5, Configuration(2, 1_000_000)),)
-    assert bench.sensor.report.queries[0].arrivals_kind == "input"
+    assert bench.sensor.readings[0].arrivals_kind == "input"
 
 
 def test_a_step_in_which_no_batch_ended_is_unknown_and_repeats_nothing() -> None:
@@ -30,7 +31,7 @@ def test_a_step_in_which_no_batch_ended_is_unknown_and_repeats_nothing() -> None
     assert measured.completions_per_s is None
     assert measured.latency_s is None
     assert measured.batches == ()
-    assert bench.sensor.report.queries[0].activity == "waiting"
+    assert bench.sensor.readings[0].activity == "waiting"
 
 
 def test_a_long_batch_is_no_burst() -> None:
@@ -78,7 +79,7 @@ def test_a_query_that_is_being_set_up_is_not_idle() -> None:
     query.state = IDLE
     bench = Bench(query)
     assert bench.at(1.0).arrivals_per_s is None
-    assert bench.events == ["query-started"]
+    assert bench.events == ["query_started"]
 
 
 def test_a_batch_that_does_not_end_is_stale_until_it_does() -> None:
@@ -91,12 +92,12 @@ def test_a_batch_that_does_not_end_is_stale_until_it_does() -> None:
         bench.at(second)
         assert bench.events == []
     assert bench.at(9.5).arrivals_per_s is None
-    assert bench.events == ["query-stale"]
+    assert bench.events == ["query_stale"]
     bench.at(10.0)
     assert bench.events == []
     query.report(batch(2, 2.2, 7.5, 200))
     assert bench.at(11.0).arrivals_per_s == pytest.approx(100.0)
-    assert bench.events == ["query-recovered"]
+    assert bench.events == ["query_recovered"]
 
 
 def test_waiting_for_the_next_trigger_is_not_stale() -> None:
@@ -120,7 +121,7 @@ def test_a_source_that_tells_its_newest_offset_gives_true_arrivals() -> None:
         rows = 300 if number else 0
         query.report(batch(number, number, 0.9, rows, start=before, end=done, latest=latest))
         measured = bench.at(number + 1.0)
-    reading = bench.sensor.report.queries[0]
+    reading = bench.sensor.readings[0]
     assert reading.arrivals_kind == "source"
     assert measured.arrivals_per_s == pytest.approx(1000.0)
     assert measured.completions_per_s == pytest.approx(300.0)
@@ -186,7 +187,7 @@ def test_a_restarted_query_begins_anew() -> None:
     bench.queries = [second]
     second.report(batch(12, 1.2, 0.5, 5000, run_id="run-2"))
     measured = bench.at(2.0)
-    assert bench.events == ["query-stopped", "query-started"]
+    assert bench.events == ["query_stopped", "query_started"]
     assert measured.arrivals_per_s is None
     assert measured.batches[0].rows == 5000
     second.report(batch(13, 2.2, 0.5, 100, run_id="run-2"))
@@ -199,8 +200,8 @@ def test_a_query_that_failed_says_why() -> None:
     query.failed = "division by zero"
     bench.queries = []
     assert bench.at(1.0).arrivals_per_s is None
-    event = bench.sensor.report.events[0]
-    assert (event.kind, event.query, event.detail) == ("query-failed", "quotes", "division by zero")
+    event = bench.seen[0]
+    assert event == Event(EventKind.QUERY_FAILED, "quotes: division by zero")
 
 
 def test_what_py4j_raises_is_an_event_once_and_no_error() -> None:
@@ -208,13 +209,13 @@ def test_what_py4j_raises_is_an_event_once_and_no_error() -> None:
     bench = begun(query)
     query.error = Py4JNetworkError("the JVM is gone")
     assert bench.at(1.0).arrivals_per_s is None
-    assert bench.events == ["query-stale"]
+    assert bench.events == ["query_stale"]
     assert bench.at(2.0).arrivals_per_s is None
     assert bench.events == []
     query.error = None
     query.report(batch(1, 2.0, 0.5, 300))
     assert bench.at(3.0).arrivals_per_s == pytest.approx(100.0)
-    assert bench.events == ["query-recovered"]
+    assert bench.events == ["query_recovered"]
 
 
 def test_a_closed_session_is_an_event_once_and_no_error() -> None:
@@ -226,20 +227,19 @@ def test_a_closed_session_is_an_event_once_and_no_error() -> None:
     bench.hosts_error = ConnectionError("no agent")
     measured = bench.at(2.0)
     assert (measured.arrivals_per_s, measured.power_w) == (None, None)
-    assert sorted(bench.events) == ["hosts-unreadable", "session-unreadable"]
+    assert sorted(bench.events) == ["hosts_unreadable", "session_unreadable"]
     assert bench.at(3.0).latency_s is None
     assert bench.events == []
     bench.session_error = bench.hosts_error = None
     query.report(batch(2, 3.0, 0.5, 300))
     assert bench.at(4.0).arrivals_per_s == pytest.approx(100.0)
-    assert {"session-recovered", "hosts-recovered"} <= set(bench.events)
+    assert {"session_recovered", "hosts_recovered"} <= set(bench.events)
 
 
 def test_without_queries_nothing_is_known() -> None:
     measured = Bench().at(1.0)
     assert measured.arrivals_per_s is None
-    assert measured.step == 1
-    assert measured.observed == Configuration(2, 1_000_000)
+    assert measured.observed == measured.requested == Configuration(2, 1_000_000)
 
 
 def test_several_queries_are_added_up_and_reported_each() -> None:
@@ -253,7 +253,7 @@ def test_several_queries_are_added_up_and_reported_each() -> None:
     two.report(batch(1, 1.0, 0.5, 400, run_id="run-2"))
     measured = bench.at(2.0)
     assert measured.arrivals_per_s == pytest.approx(100.0 + 200.0)
-    assert [reading.query for reading in bench.sensor.report.queries] == ["one", "two"]
+    assert [reading.query for reading in bench.sensor.readings] == ["one", "two"]
     assert [reading["arrivals_per_s"] for reading in bench.sensor.queries] == [None, 200.0]
     one.state = two.state = RUNNING
     assert bench.at(3.0).arrivals_per_s is None

@@ -98,7 +98,7 @@ def test_of_a_recorded_run_every_row_is_counted_once(name: str) -> None:
         query.report(*due)
         shown += len(due)
         measured = bench.at(now_s)
-        reading = bench.sensor.report.queries[0]
+        reading = bench.sensor.readings[0]
         rows += sum(sample.rows for sample in measured.batches)
         if measured.arrivals_per_s is not None:
             arrived += measured.arrivals_per_s * (reading.arrivals_span_s or 0.0)
@@ -118,8 +118,8 @@ def test_of_a_recorded_lagging_source_the_arrivals_are_true() -> None:
     for made in documents[:8]:
         query.report(made)
         measured = bench.at(ended_s(made))
-        if bench.sensor.report.queries[0].arrivals_kind == "source":
+        if bench.sensor.readings[0].arrivals_kind == "source":
             rates.append(measured.arrivals_per_s)
     assert len(rates) >= 4
     assert all(rate == pytest.approx(1000.0, rel=0.05) for rate in rates)
-    assert bench.sensor.report.queries[0].waiting_rows == 5916 - 2100
+    assert bench.sensor.readings[0].waiting_rows == 5916 - 2100

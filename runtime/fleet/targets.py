@@ -7,8 +7,8 @@ from runtime.agent.wire.messages import Hello
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What is wanted of a host."""
+class HostTarget:
+    """What the controller asks of a host."""
 
     frequency_khz: int | None = None
     """For hosts that run executors; None: nothing was requested yet, leave it as it is."""
@@ -33,9 +33,9 @@ class FrequencyRange:
         highest_khz = min(policy.hardware_max_khz for policy in policies)
         return cls(min(max(lowest_khz, hello.floor_khz or 0), highest_khz), highest_khz)
 
-    def target_khz(self, wanted: Wanted) -> int | None:
-        if wanted.frequency_khz is None:
+    def target_khz(self, target: HostTarget) -> int | None:
+        if target.frequency_khz is None:
             return None
-        if not wanted.busy:
+        if not target.busy:
             return self.lowest_khz
-        return min(max(wanted.frequency_khz, self.lowest_khz), self.highest_khz)
+        return min(max(target.frequency_khz, self.lowest_khz), self.highest_khz)

@@ -36,7 +36,7 @@ class _Trial:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class TrialVerdict:
     """The executor count not to exceed, and whether it was found in this step."""
 
     ceiling: int | None
@@ -54,7 +54,7 @@ class ScaleOutTrial:
         self._ceiling_steps_left = 0
         self._ceiling_steps = FIRST_CEILING_STEPS
 
-    def observe(self, measurement: Measurement) -> Verdict:
+    def observe(self, measurement: Measurement) -> TrialVerdict:
         if self._ceiling is not None:
             self._ceiling_steps_left -= 1
             if self._ceiling_steps_left <= 0:
@@ -68,7 +68,7 @@ class ScaleOutTrial:
                 self._ceiling_steps_left = self._ceiling_steps
                 self._ceiling_steps = min(2 * self._ceiling_steps, LONGEST_CEILING_STEPS)
                 self._trial = None
-                return Verdict(self._ceiling, found=True)
+                return TrialVerdict(self._ceiling, found=True)
         if self._trial is not None:
             self._trial.steps_left -= 1
             judged = len(self._trial.speeds) >= JUDGED_BATCHES
@@ -76,7 +76,7 @@ class ScaleOutTrial:
                 self._ceiling_steps = FIRST_CEILING_STEPS
             if judged or self._trial.steps_left <= 0:
                 self._trial = None
-        return Verdict(self._ceiling)
+        return TrialVerdict(self._ceiling)
 
     def requested(self, before: Configuration, after: Configuration) -> None:
         """What was asked for in this step."""

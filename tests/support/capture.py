@@ -15,9 +15,10 @@ from energy.emulation.description import (
     ZonePlan,
 )
 from energy.emulation.drivers import DRIVERS
-from energy.emulation.host import EmulatedHost
 from energy.emulation.kernel_text import parse_cpu_list
 from energy.tree import CPU, CPUFREQ
+from runtime.doctor.captured import parse_capture
+from tests.support.faulty_host import FaultyHost
 
 _POLICY = f"{CPUFREQ}/policy"
 _PSTATE = f"{CPU}/intel_pstate"
@@ -27,21 +28,8 @@ _TURBO_MARK_KHZ = 1_000
 """acpi-cpufreq shows turbo as one more entry, this much above the nominal frequency."""
 
 
-def host_from_capture(text: str) -> EmulatedHost:
-    return EmulatedHost(plan_from_capture(text))
-
-
-def parse_capture(text: str) -> dict[str, str]:
-    """Values by path, without line ends; blanks at their ends are part of them."""
-    values: dict[str, str] = {}
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip() or line.startswith("#"):
-            continue
-        access, path, value = (*line.split("|", 2), "", "")[:3]
-        if access not in {"ro", "rw"} or not path.startswith("/sys/"):
-            raise ValueError(f"line {number}: must be ro|/sys/...|value or rw|..., got {line!r}")
-        values[path] = value
-    return values
+def host_from_capture(text: str) -> FaultyHost:
+    return FaultyHost(plan_from_capture(text))
 
 
 def plan_from_capture(text: str) -> HostPlan:

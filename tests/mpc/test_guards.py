@@ -4,9 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mpc.events import EventKind
-from mpc.values import BatchSample, Configuration, ConfigurationSpace, Decision, Measurement
-from runtime.control.effect import FIRST_CEILING_STEPS
-from runtime.control.guards import Guarded, Guards
+from mpc.guards import Checked, Guards
+from mpc.scale_out_trial import FIRST_CEILING_STEPS
+from mpc.values import BatchSample, Configuration, ConfigurationSpace, Measurement
 
 SPACE = ConfigurationSpace(2, 8, (1_000_000, 1_500_000, 2_000_000))
 TARGET_S = 1.0
@@ -22,6 +22,7 @@ def measured(
     arrivals_per_s: float | None = 100.0,
     latency_s: float | None = 0.5,
     batches: tuple[BatchSample, ...] = (),
+    useful_executors: int | None = None,
 ) -> Measurement:
     return Measurement(
         0,
@@ -31,10 +32,19 @@ def measured(
         arrivals_per_s=arrivals_per_s,
         latency_s=latency_s,
         batches=batches,
+        useful_executors=useful_executors,
     )
 
 
-def kinds(guarded: Guarded) -> list[EventKind]:
+def check(guards: Guards, measurement: Measurement, wanted: Configuration) -> Checked:
+    """One step with a policy that knows no bounds."""
+    bounds = guards.bounds(measurement)
+    checked = guards.check(measurement, bounds, wanted)
+    assert bounds.contains(checked.target)
+    return checked
+
+
+def kinds(guarded: Checked) -> list[EventKind]:
     return [event.kind for event in guarded.events]
 
 
@@ -45,11 +55,8 @@ def test_promises_over_any_history(
     guards = Guards(SPACE, TARGET_S)
     for current, wanted, fresh, useful in steps:
         batch = BatchSample(100, 1.0, current)
-        guarded = guards.check(
-            measured(current, 100.0 if fresh else None, 2.0, (batch,) * 3),
-            Decision(wanted, "any"),
-            useful,
-        )
+        late = measured(current, 100.0 if fresh else None, 2.0, (batch,) * 3, useful)
+        guarded = check(guards, late, wanted)
         target = guarded.target
         assert 2 <= target.executors <= 8
         assert target.frequency_khz in SPACE.frequencies_khz
@@ -62,40 +69,47 @@ def test_promises_over_any_history(
 
 def test_a_good_decision_passes_unchanged() -> None:
     wanted = Configuration(5, 1_500_000)
-    guarded = Guards(SPACE, TARGET_S).check(
-        measured(Configuration(4, 2_000_000)), Decision(wanted, "plan"), useful_executors=8
-    )
-    assert guarded == Guarded(wanted, ())
+    calm = measured(Configuration(4, 2_000_000), useful_executors=8)
+    assert check(Guards(SPACE, TARGET_S), calm, wanted) == Checked(wanted, ())
 
 
 def test_stale_measurements_may_still_scale_out() -> None:
-    guarded = Guards(SPACE, TARGET_S).check(
-        measured(Configuration(4, 2_000_000), arrivals_per_s=None),
-        Decision(Configuration(6, 1_000_000), "plan"),
-        None,
-    )
+    stale = measured(Configuration(4, 2_000_000), arrivals_per_s=None)
+    guarded = check(Guards(SPACE, TARGET_S), stale, Configuration(6, 1_000_000))
     assert guarded.target == Configuration(6, 2_000_000)
     assert kinds(guarded) == [EventKind.HELD_STALE_MEASUREMENT]
 
 
 def test_executors_without_tasks_are_not_asked_for() -> None:
     guards = Guards(SPACE, TARGET_S)
-    wanted = Decision(Configuration(8, 2_000_000), "plan")
-    guarded = guards.check(measured(Configuration(2, 2_000_000)), wanted, useful_executors=3)
+    wanted = Configuration(8, 2_000_000)
+    narrow = measured(Configuration(2, 2_000_000), useful_executors=3)
+    guarded = check(guards, narrow, wanted)
     assert guarded.target.executors == 3
     assert kinds(guarded) == [EventKind.HELD_USEFUL_TASKS]
     # Those that run are left alone: fewer tasks may be the matter of one batch.
-    guarded = guards.check(measured(Configuration(5, 2_000_000)), wanted, useful_executors=3)
-    assert guarded.target.executors == 5
+    narrow = measured(Configuration(5, 2_000_000), useful_executors=3)
+    assert check(guards, narrow, wanted).target.executors == 5
+
+
+def test_a_policy_that_plans_within_its_bounds_is_told_once_what_they_are() -> None:
+    guards = Guards(SPACE, TARGET_S)
+    narrow = measured(Configuration(2, 2_000_000), useful_executors=3)
+    events = []
+    for executors in (2, 3, 3, 2, 3):
+        bounds = guards.bounds(narrow)
+        assert bounds.space.max_executors == 3
+        planned = guards.check(narrow, bounds, Configuration(executors, 2_000_000))
+        events.append(kinds(planned))
+    told = [EventKind.HELD_USEFUL_TASKS]
+    assert events == [[], told, [], [], told]
 
 
 def test_the_end_of_what_there_is_is_told() -> None:
     guards = Guards(SPACE, TARGET_S)
-    most = Decision(SPACE.largest, "plan")
-    assert kinds(guards.check(measured(SPACE.largest, latency_s=3.0), most, None)) == [
-        EventKind.AT_MAXIMUM
-    ]
-    assert kinds(guards.check(measured(SPACE.largest, latency_s=0.3), most, None)) == []
+    most = SPACE.largest
+    assert kinds(check(guards, measured(most, latency_s=3.0), most)) == [EventKind.AT_MAXIMUM]
+    assert kinds(check(guards, measured(most, latency_s=0.3), most)) == []
 
 
 class Overload:
@@ -106,13 +120,10 @@ class Overload:
         self.rows_per_s = rows_per_s
         self.current = Configuration(2, 2_000_000)
 
-    def step(self, wanted: int, latency_s: float = 5.0) -> Guarded:
+    def step(self, wanted: int, latency_s: float = 5.0) -> Checked:
         batch = BatchSample(1000, 1000 / self.rows_per_s[self.current.executors], self.current)
-        guarded = self.guards.check(
-            measured(self.current, latency_s=latency_s, batches=(batch, batch)),
-            Decision(Configuration(wanted, 2_000_000), "more"),
-            None,
-        )
+        late = measured(self.current, latency_s=latency_s, batches=(batch, batch))
+        guarded = check(self.guards, late, Configuration(wanted, 2_000_000))
         self.current = guarded.target
         return guarded
 
@@ -157,9 +168,8 @@ def test_a_higher_frequency_is_no_merit_of_the_executors() -> None:
     for current in [slow] * 4 + [fast] * 10:
         rate = current.frequency_khz / 2_000
         batch = BatchSample(1000, 1000 / rate, current)
-        guarded = guards.check(
-            measured(current, latency_s=5.0, batches=(batch, batch)), Decision(fast, "more"), None
-        )
+        late = measured(current, latency_s=5.0, batches=(batch, batch))
+        guarded = check(guards, late, fast)
         if EventKind.INEFFECTIVE_SCALE_OUT in kinds(guarded):
             assert guarded.target == Configuration(2, 2_000_000)
             return
@@ -175,19 +185,17 @@ def test_a_scale_out_in_time_is_not_judged() -> None:
 
 
 def test_nothing_is_given_up_while_the_target_is_missed() -> None:
-    current = Configuration(6, 2_000_000)
+    current, less = Configuration(6, 1_500_000), Configuration(2, 1_000_000)
     guards = Guards(SPACE, TARGET_S)
-    late = measured(current, latency_s=5.0)
-    guarded = guards.check(late, Decision(Configuration(2, 1_000_000), "rows cost nothing"), None)
+    guarded = check(guards, measured(current, latency_s=5.0), less)
     assert guarded.target == current
-    assert EventKind.HELD_VIOLATION in kinds(guarded)
-    assert guards.check(
-        measured(current, latency_s=0.5), Decision(Configuration(2, 1_000_000), "calm"), None
-    ).target == Configuration(2, 1_000_000)
+    assert kinds(guarded) == [EventKind.HELD_VIOLATION]
+    assert check(guards, measured(current, latency_s=0.5), less).target == less
 
 
-def test_fewer_executors_at_a_higher_frequency_are_no_less() -> None:
+def test_a_late_stream_may_have_more_of_either() -> None:
     guards = Guards(SPACE, TARGET_S)
     late = measured(Configuration(6, 1_000_000), latency_s=5.0)
-    wanted = Configuration(4, 2_000_000)
-    assert guards.check(late, Decision(wanted, "frequency acts at once"), None).target == wanted
+    assert guards.bounds(late).space == ConfigurationSpace(6, 8, SPACE.frequencies_khz)
+    late = measured(Configuration(6, 1_500_000), latency_s=5.0)
+    assert guards.bounds(late).space == ConfigurationSpace(6, 8, (1_500_000, 2_000_000))
