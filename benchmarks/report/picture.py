@@ -18,7 +18,7 @@ from benchmarks.report.timeline import drawn_policies
 from benchmarks.report.tradeoff import tradeoff
 from benchmarks.results import Comparison
 from mpc.values import FloatArray
-from runtime.report.charts import Scatter
+from runtime.report.charts import Scatter, ScatterPoint
 from runtime.report.text import plural, seconds
 
 COLOURS = {
@@ -51,42 +51,72 @@ def render_svg(comparison: Comparison) -> str:
         scatter = tradeoff(comparison)
         if scatter is not None:
             _draw_tradeoff(parts[0].subplots(), scatter)
-        drawn = drawn_policies(policies)
-        if drawn:
+        shown = drawn_policies(policies)
+        if shown:
             arrivals, power = parts[1].subplots(2, 1, sharex=True)
-            _draw_timeline(arrivals, power, drawn, comparison)
+            _draw_timeline(arrivals, power, shown, comparison)
         file = StringIO()
         figure.savefig(file, format="svg", metadata={"Date": None})
-    return file.getvalue()
+    drawn = file.getvalue()
+    return drawn[drawn.index("<svg") :]
 
 
 def _draw_tradeoff(axes: Axes, scatter: Scatter) -> None:
-    highest = max((point.y for point in (*scatter.points, *scatter.curve)), default=1.0)
-    powers = [point.x for point in (*scatter.points, *scatter.curve)]
+    every = (*scatter.points, *scatter.curve)
+    highest, powers = max(point.y for point in every), [point.x for point in every]
     margin = 0.06 * (max(powers) - min(powers)) or 1.0
     if scatter.bound:
-        least = min(y for _, y in scatter.bound)
-        bound = [*scatter.bound, (max(powers) + margin, least)]
+        bound = [*scatter.bound]
+        if (least := bound[-1][1]) > 0:
+            bound.append((max(powers) + margin, least))
         edge = np.asarray(bound)
         axes.plot(edge[:, 0], edge[:, 1], "--", color=COLOURS["quiet"], linewidth=1.2)
         axes.fill_between(edge[:, 0], edge[:, 1], color=COLOURS["quiet"], alpha=0.1)
-        powers.append(min(power_w for power_w, violations in bound if violations <= highest))
-    if scatter.curve:
-        colour = COLOURS[scatter.curve[0].style]
-        x, y = [point.x for point in scatter.curve], [point.y for point in scatter.curve]
-        axes.plot(x, y, "o-", color=colour, linewidth=2, markersize=4)
-        for point in (scatter.curve[0], scatter.curve[-1]):
-            _name(axes, point.name, point.x, point.y, COLOURS["quiet"], 7.5)
-    for point in scatter.points:
-        colour = COLOURS[point.style]
-        axes.plot([point.x], [point.y], "o", color=colour, markersize=9 if point.strong else 7)
-        _name(axes, point.name, point.x, point.y, colour, 9)
+        powers += [power_w for power_w, violations in bound if violations <= highest][:1]
     axes.set_xlim(min(powers) - margin, max(powers) + margin)
     axes.set_yscale("function", functions=(_root, _square))
     axes.set_ylim(0, max(highest * 1.1, 1.0))
     axes.set_xlabel(scatter.x_title)
     axes.set_ylabel(f"{scatter.y_title}, square-root scale")
     _plain(axes)
+    if scatter.curve:
+        line = np.asarray([(point.x, point.y) for point in scatter.curve])
+        colour = COLOURS[scatter.curve[0].style]
+        axes.plot(line[:, 0], line[:, 1], "o-", color=colour, linewidth=2, markersize=4)
+    for point in scatter.points:
+        size = 9 if point.strong else 7
+        axes.plot([point.x], [point.y], "o", color=COLOURS[point.style], markersize=size)
+    _name(axes, [*scatter.points, *scatter.curve[:1], *scatter.curve[1:][-1:]])
+
+
+def _name(axes: Axes, points: list[ScatterPoint]) -> None:
+    """Beside each point, at the first place where there is neither a point nor another name."""
+    places = axes.transData.transform([(point.x, point.y) for point in points])
+    places *= 72 / axes.figure.dpi
+    taken = [(x - 4.0, y - 4.0, x + 4.0, y + 4.0) for x, y in places]
+    for point, (x, y) in zip(points, places, strict=True):
+        width = 5.4 * len(point.name)
+        left = -7.0 - width
+        sides = [(7.0, 5.0), (7.0, 17.0), (left, 5.0), (left, 17.0), (7.0, -13.0)]
+        boxes = [(x + dx, y + dy, x + dx + width, y + dy + 9.0) for dx, dy in sides]
+        free = [
+            index
+            for index, box in enumerate(boxes)
+            if not any(
+                box[0] < other[2] and other[0] < box[2] and box[1] < other[3] and other[1] < box[3]
+                for other in taken
+            )
+        ]
+        chosen = free[0] if free else 0
+        taken.append(boxes[chosen])
+        axes.annotate(
+            point.name,
+            (point.x, point.y),
+            sides[chosen],
+            textcoords="offset points",
+            color=COLOURS[point.style],
+            fontsize=9,
+        )
 
 
 def _draw_timeline(
@@ -115,10 +145,6 @@ def _draw_timeline(
     power.legend(fontsize=7.5, frameon=False, ncols=2)
     for axes in (arrivals, power):
         _plain(axes)
-
-
-def _name(axes: Axes, words: str, x: float, y: float, colour: str, size: float) -> None:
-    axes.annotate(words, (x, y), (6, 5), textcoords="offset points", color=colour, fontsize=size)
 
 
 def _plain(axes: Axes) -> None:

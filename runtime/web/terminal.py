@@ -20,7 +20,7 @@ from runtime.report.words import place
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 _DECISIONS = 6
-_LABELS = 46
+_LABELS = 50
 """Columns in front of a line of blocks."""
 _FEWEST_BLOCKS = 10
 _MOODS = {"good": "green", "bad": "red", "": ""}

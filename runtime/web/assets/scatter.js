@@ -130,11 +130,11 @@ function dot(each, x, y, radius) {
   return circle;
 }
 
-// From many to few; below the least nobody gets, at any cost.
+// From many to few. Where some are unavoidable, nobody gets below them, at any cost.
 function bound(pairs, x, y, inner) {
   const points = pairs.map(([px, py]) => [x(px), y(py)]);
-  const [, lowest] = points[points.length - 1];
-  points.push([inner.right, lowest]);
+  const least = pairs[pairs.length - 1][1];
+  if (least > 0) points.push([inner.right, y(least)]);
   const edge = polygon(points);
   return [
     element("path", { class: "beyond", d: `${edge}V${inner.bottom}H${inner.left - 1e4}V${points[0][1]}Z` }),
