@@ -157,6 +157,26 @@ def test_steps_arrive_by_themselves(shown: tuple[Page, WebServer], records: Reco
     assert page.errors() == []
 
 
+def test_live_steps_draw_what_a_new_page_draws(
+    page: Page, tmp_path: Path, records: Records
+) -> None:
+    sparse = reported_by_batch(records, 12, 9)
+    # Some steps are missed on the way.
+    sent = [record for index, record in enumerate(sparse) if not 70 <= index < 95]
+    drawn = "[...document.querySelectorAll('.chart .line, .chart .area')].map(e => e.outerHTML)"
+    with web_server(config(), Web(port=0), write(tmp_path / "orders", tuple(sent[:20]))) as server:
+        page.open(server.url)
+        page.wait_for("document.body.dataset.step && document.body.dataset.connection === 'open'")
+        for record in sent[20:]:
+            server.publish(record)
+        page.wait_for(f"document.body.dataset.step === '{sent[-1].measurement.step}'")
+        live = page.evaluate(drawn)
+        page.open(server.url)
+        page.wait_for(f"document.body.dataset.step === '{sent[-1].measurement.step}'")
+        assert page.evaluate(drawn) == live
+        assert page.errors() == []
+
+
 def test_the_page_outlives_the_server(page: Page, journal: Path, records: Records) -> None:
     with web_server(config(), Web(port=0), journal) as first:
         page.open(first.url)
