@@ -59,7 +59,7 @@ class Glance:
     share_of: str | None = None
     """Another counter, of which this one counts a share."""
     curve: str | None = None
-    """The line drawn beside it in a terminal."""
+    """The lines drawn beside it in a terminal, as a pattern of keys."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -77,6 +77,11 @@ class RunState:
         return self._view.last
 
     @property
+    def last_view(self) -> View:
+        """Of the last step alone, without what is expected of those to come."""
+        return self._view
+
+    @property
     def points(self) -> Sequence[StepPoint]:
         return self.history.points
 

@@ -33,7 +33,7 @@ class ControllerMetrics:
 
     def observe(self, state: RunState) -> None:
         """After the state has taken a record."""
-        view = state.view()
+        view = state.last_view
         self._steps += 1
         for metric in self._counters:
             sums = self._sums[metric.name]
