@@ -6,6 +6,7 @@ off where it is not known and where steps are missing, by the same rule.
 """
 
 from collections.abc import Iterable, Sequence
+from itertools import islice
 
 from forecasting.sparse import NEIGHBOURS, held, reaches
 from runtime.metrics.metric import Catalogue, Curve, Metric
@@ -21,7 +22,7 @@ def lines_of(
     catalogue: Catalogue, points: Sequence[StepPoint], step_s: float
 ) -> dict[str, Polyline]:
     """By the key of a curve, and by name the running totals of counters."""
-    return {key: _joined(pairs, step_s) for key, pairs in _pairs(catalogue, points)}
+    return {key: _joined(pairs, times, step_s) for key, pairs, times in _pairs(catalogue, points)}
 
 
 def tails_of(
@@ -31,7 +32,8 @@ def tails_of(
 
     One that begins with None is not joined to what is before it; of others the joint stays.
     """
-    return {key: _end(pairs, step_s) for key, pairs in _pairs(catalogue, points, 2 * _TAIL)}
+    found = _pairs(catalogue, points, 2 * _TAIL)
+    return {key: _end(_joined(pairs, times, step_s), times) for key, pairs, times in found}
 
 
 def ahead_of(catalogue: Catalogue, view: View) -> dict[str, list[Pair]]:
@@ -75,54 +77,61 @@ def _is_sparse(metric: Metric, curve: Curve) -> bool:
 
 def _pairs(
     catalogue: Catalogue, points: Sequence[StepPoint], enough: int | None = None
-) -> Iterable[tuple[str, Polyline]]:
-    """(time, value) of every line, ascending; a None where it is not known, unless it is sparse.
-
-    `enough`: how many of the last are asked for.
+) -> Iterable[tuple[str, Polyline, Sequence[float]]]:
+    """(time, value) of every line, ascending, with a None where it is not known unless it is
+    sparse; and the times at which it could have been known. `enough`: the last of them.
     """
     last = points if enough is None else points[-enough:]
+    times = [point.at_s for point in last]
     for metric, curve in catalogue.curves:
-        key = curve.key
-        if not _is_sparse(metric, curve):
-            yield key, [_pair(point, key) for point in last]
-            continue
-        known: list[Pair] = []
-        for point in reversed(points):
-            if key in point.values:
-                age_s = point.age_s if metric.aged else 0.0
-                known.append((point.at_s - age_s, point.values[key]))
-                if enough is not None and len(known) >= enough:
-                    break
-        yield key, sorted(known)
+        if _is_sparse(metric, curve):
+            reported = _reported(metric, curve, points, enough)
+            yield curve.key, reported, [at_s for at_s, _ in reported]
+        else:
+            yield curve.key, [_pair(point, curve.key) for point in last], times
     for metric in catalogue.totals:
-        yield metric.name, [_pair(point, metric.name) for point in last]
+        yield metric.name, [_pair(point, metric.name) for point in last], times
+
+
+def _reported(
+    metric: Metric, curve: Curve, points: Sequence[StepPoint], enough: int | None
+) -> list[Pair]:
+    """What batches reported, at the times it belongs to."""
+    known = (
+        (point.at_s - (point.age_s if metric.aged else 0.0), point.values[curve.key])
+        for point in reversed(points)
+        if curve.key in point.values
+    )
+    return sorted(islice(known, enough))
 
 
 def _pair(point: StepPoint, key: str) -> Pair | None:
     return (point.at_s, point.values[key]) if key in point.values else None
 
 
-def _joined(pairs: Sequence[Pair | None], step_s: float) -> list[Pair | None]:
+def _joined(
+    pairs: Sequence[Pair | None], times: Sequence[float], step_s: float
+) -> list[Pair | None]:
     """With a None between two that are too far apart, and one at most."""
-    known = [pair for pair in pairs if pair is not None]
-    reach = dict(zip(known, reaches([at_s / step_s for at_s, _ in known]), strict=True))
+    reach = dict(zip(times, reaches([at_s / step_s for at_s in times]), strict=True))
     result: list[Pair | None] = []
     for pair in pairs:
         before = result[-1] if result else None
-        too_far = (
-            pair is not None and before is not None and pair[0] - before[0] > reach[before] * step_s
-        )
-        if (pair is None and before is not None) or too_far:
+        if before is not None and (pair is None or pair[0] - before[0] > reach[before[0]] * step_s):
             result.append(None)
         if pair is not None:
             result.append(pair)
     return result
 
 
-def _end(pairs: Sequence[Pair | None], step_s: float) -> list[Pair | None]:
-    line = _joined(pairs, step_s)
-    known = [index for index, pair in enumerate(line) if pair is not None]
-    if len(known) <= _TAIL:
-        return [None, *line] if pairs and pairs[0] is None else line
-    first = known[-_TAIL]
+def _end(line: list[Pair | None], times: Sequence[float]) -> list[Pair | None]:
+    if len(times) <= _TAIL:
+        return line
+    first = next(
+        (i for i, pair in enumerate(line) if pair is not None and pair[0] >= times[-_TAIL]), None
+    )
+    if first is None:
+        return []
+    if first == 0:
+        return [None, *line]
     return line[first - 1 :] if line[first - 1] is None else line[first:]

@@ -62,7 +62,7 @@ def without_doubles(line: Polyline) -> list[Pair | None]:
     return kept
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(steps)
 def test_ends_continue_a_page_to_what_a_new_one_gets(found: list[tuple[int, bool, bool]]) -> None:
     state, page, step = RunState(FACTS), dict[str, list[Pair | None]](), 0
