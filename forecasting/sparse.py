@@ -17,8 +17,7 @@ USUAL_GAPS = 3.5
 """How many times their usual distance two values may lie apart for one to lead to the other."""
 NEIGHBOURS = 5
 """On each side of a value, the distances that are its usual ones: in an overload batches take
-longer, and an idle stream is reported at every step. `runtime/web/assets/sparse.js` draws by
-the same rule."""
+longer, and an idle stream is reported at every step."""
 
 
 def where_they_belong(

@@ -1,4 +1,4 @@
-"""The files that `make docs` generates from the schemas, the commands and the events."""
+"""The files that are generated from declarations; `make docs` writes them."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -6,14 +6,18 @@ from pathlib import Path
 from runtime.agent.service.documents import agent_configuration_page
 from runtime.cli.reference import commands_page
 from runtime.config.documents import configuration_page, default_toml
-from runtime.control.event_page import events_page
+from runtime.metrics.documents import events_page, metrics_page
+from runtime.metrics.monitoring import alert_rules, grafana_dashboard
 
 GENERATED: dict[Path, Callable[[], str]] = {
     Path("foresight.toml"): default_toml,
     Path("docs/configuration.md"): configuration_page,
     Path("docs/agent-configuration.md"): agent_configuration_page,
     Path("docs/commands.md"): commands_page,
+    Path("docs/metrics.md"): metrics_page,
     Path("docs/events.md"): events_page,
+    Path("examples/monitoring/grafana.json"): grafana_dashboard,
+    Path("examples/monitoring/alerts.yml"): alert_rules,
 }
 
 

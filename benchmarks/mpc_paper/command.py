@@ -121,7 +121,7 @@ def compare(
         typer.Option(
             metavar="FILE",
             callback=writable,
-            help="Write the comparison as one picture (SVG) to this file.",
+            help="Write the comparison as one picture (SVG) to this file; needs matplotlib.",
         ),
     ] = None,
     data: DataFolder = None,
@@ -152,12 +152,14 @@ def compare(
     from benchmarks.mpc_paper import sweep
     from benchmarks.mpc_paper.catalogue import ALL_POLICIES
     from benchmarks.mpc_paper.scenarios import ScenarioRequest
-    from benchmarks.report import write_report, write_svg
+    from benchmarks.report import check_picture, write_report, write_svg
     from benchmarks.tables import means_table
     from benchmarks.workloads.data import default_data
     from runtime.cli.output import Results, progress_bar, results_console, write_json
     from runtime.config import load_config
 
+    if picture is not None:
+        check_picture()
     request = sweep.ComparisonRequest(
         scenario=ScenarioRequest(
             name=scenario,

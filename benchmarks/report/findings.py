@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from benchmarks.report.statistics import PolicyRuns, by_policy
 from benchmarks.results import Comparison, CurvePoint, Limit
-from runtime.report.text import count, duration, percent, watts
+from runtime.report.text import NBSP, count, fixed, percent, seconds
 
 OWN = "foresight"
 BOUND = "oracle"
@@ -88,18 +88,18 @@ def summary(comparison: Comparison) -> str:
     own = policies.get(OWN)
     if own is None:
         return _summary_without_own(_where(comparison), list(policies.values()))
-    threshold = duration(comparison.threshold_s)
+    threshold = seconds(comparison.threshold_s)
     first = (
         f"{_where(comparison)} foresight at its default missed the {threshold} threshold in "
         f"{count(own.violations)} of {own.steps:,} steps at a mean power of "
-        f"{watts(own.mean_power_w)}"
+        f"{_watts(own.mean_power_w)}"
     )
     reference = next((policies[name] for name in REFERENCES if name in policies), None)
     if reference is None:
         first += "."
     else:
         first += (
-            f", against {count(reference.violations)} at {watts(reference.mean_power_w)} for "
+            f", against {count(reference.violations)} at {_watts(reference.mean_power_w)} for "
             f"{reference.policy}: {_more_or_less(own.mean_power_w, reference.mean_power_w)}."
         )
     second = distance_to_bound(comparison) or curve_verdict(comparison)
@@ -119,8 +119,8 @@ def _summary_without_own(where: str, policies: Sequence[PolicyRuns]) -> str:
     thrifty = min(policies, key=lambda policy: known(policy.mean_power_w))
     return (
         f"{where} {accurate.policy} had the fewest violations: {count(accurate.violations)} "
-        f"of {accurate.steps:,} steps at {watts(accurate.mean_power_w)}. "
-        f"{thrifty.policy} took the least power: {watts(thrifty.mean_power_w)} with "
+        f"of {accurate.steps:,} steps at {_watts(accurate.mean_power_w)}. "
+        f"{thrifty.policy} took the least power: {_watts(thrifty.mean_power_w)} with "
         f"{count(thrifty.violations)} violations."
     )
 
@@ -135,8 +135,8 @@ def distance_to_bound(comparison: Comparison) -> str:
         return ""
     above_w = own.mean_power_w - least_w
     return (
-        f"The clairvoyant bound for as many violations is {watts(least_w)}; foresight is "
-        f"{watts(abs(above_w))} ({percent(abs(above_w) / least_w)}) "
+        f"The clairvoyant bound for as many violations is {_watts(least_w)}; foresight is "
+        f"{_watts(abs(above_w))} ({percent(abs(above_w) / least_w)}) "
         f"{'below' if above_w < 0 else 'above'} it."
     )
 
@@ -174,3 +174,7 @@ def _more_or_less(own_w: float, reference_w: float) -> str:
         return "the power cannot be compared"
     change = own_w / reference_w - 1
     return f"{percent(abs(change))} {'less' if change < 0 else 'more'} power"
+
+
+def _watts(power_w: float) -> str:
+    return f"{fixed(power_w, 1)}{NBSP}W"

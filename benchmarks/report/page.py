@@ -15,12 +15,12 @@ from benchmarks.report.findings import (
 from benchmarks.report.statistics import PolicyRuns, by_policy
 from benchmarks.report.tables import published_table, rivalry_table, saso_table
 from benchmarks.report.timeline import drawn_policies, timeline
-from benchmarks.report.tradeoff import tradeoff_svg
+from benchmarks.report.tradeoff import tradeoff
 from benchmarks.results import Comparison
-from runtime.report.frame import Frame
+from runtime.report.charts import Drawing
+from runtime.report.document import document, place_of_charts, place_of_scatter
 from runtime.report.markup import Markup, element
-from runtime.report.sheet import SCRIPT, page_css
-from runtime.report.text import duration, plural
+from runtime.report.text import plural, seconds
 
 
 def write_report(comparison: Comparison, path: Path) -> None:
@@ -30,28 +30,21 @@ def write_report(comparison: Comparison, path: Path) -> None:
 def render_report(comparison: Comparison) -> str:
     policies = by_policy(comparison.runs)
     drawn = drawn_policies(policies)
+    steps, scatter = timeline(comparison, drawn), tradeoff(comparison)
     made = comparison.provenance.sentence
     body = [
         _header(comparison, policies),
         _saso(comparison, policies),
-        _tradeoff(comparison),
-        _timeline(comparison, drawn),
+        *([] if scatter is None else [_tradeoff(comparison)]),
+        *([_timeline(comparison, drawn)] if drawn else []),
         _published(comparison),
         element("footer", element("p", f"{made} Written by foresight bench.", class_="aside")),
     ]
-    head = element(
-        "head",
-        element("meta", charset="utf-8"),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element(
-            "title",
-            f"{comparison.scenario}, {comparison.provenance.figures}: comparison of policies",
-        ),
-        element("style", Markup(page_css())),
+    return document(
+        f"{comparison.scenario}, {comparison.provenance.figures}: comparison of policies",
+        body,
+        Drawing(charts=steps.charts, lines=steps.lines, span=(0.0, steps.span_s), scatter=scatter),
     )
-    script = [element("script", Markup(SCRIPT))] if drawn else []
-    page = element("html", head, element("body", element("main", *body), *script), lang="en")
-    return f"<!DOCTYPE html>\n{page}\n"
 
 
 def _header(comparison: Comparison, policies: dict[str, PolicyRuns]) -> Markup:
@@ -59,8 +52,8 @@ def _header(comparison: Comparison, policies: dict[str, PolicyRuns]) -> Markup:
     steps = next((policy.steps for policy in policies.values()), 0)
     facts = {
         "Workload": comparison.source,
-        "Threshold": f"{duration(comparison.threshold_s)} mean latency in a step",
-        "Run": f"{plural(steps, 'step')} of {duration(comparison.step_s)}",
+        "Threshold": f"{seconds(comparison.threshold_s, 4)} mean latency in a step",
+        "Run": f"{plural(steps, 'step')} of {seconds(comparison.step_s)}",
         "Repetitions": plural(repetitions, "seed"),
     }
     terms = [
@@ -100,15 +93,14 @@ def _saso(comparison: Comparison, policies: dict[str, PolicyRuns]) -> Markup:
 
 
 def _tradeoff(comparison: Comparison) -> Markup:
-    wide = tradeoff_svg(comparison, Frame(1000, 500, left=52, right=28, top=40, bottom=50))
-    narrow = tradeoff_svg(comparison, Frame(380, 440, left=40, right=14, top=40, bottom=50))
-    if wide is None or narrow is None:
-        return Markup("")
     parts: list[str] = [element("h2", "Violations against power")]
     bound = f"{distance_to_bound(comparison)} {curve_distance(comparison)}".strip()
     if bound:
         parts.append(element("p", bound))
-    how = "Down and left is better. Each point is a policy, the mean over its seeds."
+    how = (
+        "Down and left is better. Each point is a policy, the mean over its seeds; violations are "
+        f"{comparison.provenance.figures}, power is {comparison.provenance.power}."
+    )
     if comparison.curve:
         how += " The line is foresight over its knob alpha."
     if comparison.limit:
@@ -117,13 +109,7 @@ def _tradeoff(comparison: Comparison) -> Markup:
             "when every arrival is known in advance; nobody can be in the shaded area."
         )
     parts.append(element("p", how, class_="aside"))
-    parts.append(
-        element(
-            "figure",
-            element("div", wide, class_="wide"),
-            element("div", narrow, class_="narrow"),
-        )
-    )
+    parts.append(place_of_scatter())
     others = rivalries(comparison)
     if comparison.curve and others:
         parts.append(element("p", curve_verdict(comparison)))
@@ -132,8 +118,6 @@ def _tradeoff(comparison: Comparison) -> Markup:
 
 
 def _timeline(comparison: Comparison, drawn: Sequence[PolicyRuns]) -> Markup:
-    if not drawn:
-        return Markup("")
     return element(
         "section",
         element("h2", "Step by step"),
@@ -142,7 +126,7 @@ def _timeline(comparison: Comparison, drawn: Sequence[PolicyRuns]) -> Markup:
             f"The run with seed {drawn[0].rows[0].seed}, {comparison.provenance.figures}.",
             class_="aside",
         ),
-        timeline(comparison, drawn),
+        place_of_charts(),
     )
 
 

@@ -4,16 +4,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from benchmarks.mpc_paper.published import PublishedFigure
+from benchmarks.report.colours import family_colour
 from benchmarks.report.findings import OWN, Rivalry
 from benchmarks.report.statistics import Estimate, PolicyRuns
 from benchmarks.results import Row
 from runtime.report.markup import Markup, element, join
-from runtime.report.style import family_colour
 from runtime.report.text import MISSING, NBSP, count, fixed, latency_unit, signed, significant
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class MeasureColumn:
     """One measure; `written` makes its text, for the mean and for its interval."""
 
     title: str
@@ -27,7 +27,7 @@ class ColumnGroup:
     """Columns that tell of the same property."""
 
     title: str
-    columns: tuple[Column, ...]
+    columns: tuple[MeasureColumn, ...]
 
 
 def _decimals(number: int) -> Callable[[float | None], str]:
@@ -41,36 +41,37 @@ def saso_groups(threshold_s: float) -> tuple[ColumnGroup, ...]:
     unit, per_s = latency_unit(threshold_s)
     return (
         ColumnGroup(
-            "Stability", (Column("reconfigurations", "", lambda row: row.reconfigurations, count),)
+            "Stability",
+            (MeasureColumn("reconfigurations", "", lambda row: row.reconfigurations, count),),
         ),
         ColumnGroup(
             "Accuracy",
-            (Column("violations", "", lambda row: row.violations, count),),
+            (MeasureColumn("violations", "", lambda row: row.violations, count),),
         ),
         ColumnGroup(
             "Overshoot",
             (
-                Column("executors", "mean", lambda row: row.mean_executors, _decimals(2)),
-                Column("power", "W", lambda row: row.mean_power_w, _decimals(2)),
-                Column("energy", "kJ", lambda row: row.energy_j / 1e3, _decimals(2)),
+                MeasureColumn("executors", "mean", lambda row: row.mean_executors, _decimals(2)),
+                MeasureColumn("power", "W", lambda row: row.mean_power_w, _decimals(2)),
+                MeasureColumn("energy", "kJ", lambda row: row.energy_j / 1e3, _decimals(2)),
             ),
         ),
         ColumnGroup(
-            "Settling", (Column("amplitude", "", lambda row: row.amplitude, _decimals(3)),)
+            "Settling", (MeasureColumn("amplitude", "", lambda row: row.amplitude, _decimals(3)),)
         ),
         ColumnGroup(
             "Latency of results",
             (
-                Column("mean", unit, lambda row: row.latency_mean_s * per_s, significant),
-                Column("p95", unit, lambda row: row.latency_p95_s * per_s, significant),
-                Column("p99", unit, lambda row: row.latency_p99_s * per_s, significant),
+                MeasureColumn("mean", unit, lambda row: row.latency_mean_s * per_s, significant),
+                MeasureColumn("p95", unit, lambda row: row.latency_p95_s * per_s, significant),
+                MeasureColumn("p99", unit, lambda row: row.latency_p99_s * per_s, significant),
             ),
         ),
         ColumnGroup(
             "Decision time",
             (
-                Column("p50", "ms", lambda row: row.decision_ms_p50, significant),
-                Column("p99", "ms", lambda row: row.decision_ms_p99, significant),
+                MeasureColumn("p50", "ms", lambda row: row.decision_ms_p50, significant),
+                MeasureColumn("p99", "ms", lambda row: row.decision_ms_p99, significant),
             ),
         ),
     )

@@ -1,22 +1,28 @@
 """The first repetition step by step: what arrived, what each policy did, and what came of it."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from statistics import fmean
 
+from benchmarks.report.colours import distinct_colours
 from benchmarks.report.findings import OWN
 from benchmarks.report.statistics import PolicyRuns
 from benchmarks.results import Comparison, Series
-from runtime.report.figures import NARROW, WIDE, figure, read_out
-from runtime.report.frame import Frame
-from runtime.report.markup import Markup, element, join
-from runtime.report.panel import Line, Panel, Strip, strips_svg
-from runtime.report.style import distinct_colours
-from runtime.report.text import duration, latency_unit, percent
+from runtime.report.charts import Chart, ChartLimit, ChartLine, Polyline, polyline
+from runtime.report.text import latency_unit, percent, seconds
 
 MAIN_POLICIES = (OWN, "lat-power-h2", "lat-node-h2", "peak")
 MOST_LINES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """The charts and the lines they draw."""
+
+    charts: tuple[Chart, ...] = ()
+    lines: dict[str, Polyline] = field(default_factory=dict)
+    span_s: float = 1.0
 
 
 def drawn_policies(policies: dict[str, PolicyRuns]) -> list[PolicyRuns]:
@@ -27,92 +33,98 @@ def drawn_policies(policies: dict[str, PolicyRuns]) -> list[PolicyRuns]:
     return [policies[name] for name in names[:MOST_LINES]]
 
 
-def timeline(comparison: Comparison, policies: Sequence[PolicyRuns]) -> Markup:
-    """A legend, one figure a quantity, and the data for reading values under the pointer."""
-    colours = distinct_colours([policy.policy for policy in policies])
-    shown = panels(comparison, policies, colours)
-    figures = []
-    for panel in shown:
-        figures.append(figure(panel, comparison.step_s, _remark(panel, policies)))
-        if panel.key == "latency":
-            figures.append(_violations(comparison, policies, colours))
-    legend = element(
-        "p",
-        *(
-            element("span", element("span", class_=f"swatch bg-{colours[policy.policy]}"), name)
-            for policy in policies
-            for name in (policy.policy,)
-        ),
-        class_="legend",
-    )
-    data = element(
-        "script", read_out(shown, comparison.step_s), type="application/json", id="read-out"
-    )
-    return join([legend, *figures, data])
-
-
-def panels(
-    comparison: Comparison, policies: Sequence[PolicyRuns], colours: dict[str, str]
-) -> list[Panel]:
+def timeline(comparison: Comparison, policies: Sequence[PolicyRuns]) -> Timeline:
+    """One chart a quantity, one line a policy."""
+    if not policies:
+        return Timeline()
+    step_s = comparison.step_s
     unit, per_s = latency_unit(comparison.threshold_s)
     made = comparison.provenance.figures
+    colours = distinct_colours([policy.policy for policy in policies])
+    lines: dict[str, Polyline] = {}
 
-    def lines(values: Sequence[tuple[float | None, ...]]) -> tuple[Line, ...]:
-        return tuple(
-            Line(policy.policy, colours[policy.policy], own, strong=policy.policy == OWN)
-            for policy, own in zip(policies, values, strict=True)
-        )
+    def drawn(
+        chart: str, read: Callable[[Series], Sequence[float | None]], stepped: bool
+    ) -> tuple[ChartLine, ...]:
+        found = []
+        for policy in policies:
+            key = f"{chart}/{policy.policy}"
+            lines[key] = polyline(read(policy.series), step_s, stepped)
+            strong = " strong" if policy.policy == OWN else ""
+            style = f"{colours[policy.policy]}{strong}"
+            found.append(ChartLine(key, policy.policy, style, stepped=stepped))
+        return tuple(found)
 
-    return [
-        _arrivals(made, policies, colours),
-        Panel(
-            "executors",
-            "Executors",
-            "running",
-            made,
-            lines([policy.series.executors for policy in policies]),
-            stepped=True,
-            from_zero=True,
-        ),
-        Panel(
-            "frequency",
-            "Frequency",
-            "GHz",
-            made,
-            lines([tuple(khz / 1e6 for khz in policy.series.frequency_khz) for policy in policies]),
-            stepped=True,
-        ),
-        Panel(
-            "latency",
-            "Latency",
-            unit,
-            made,
-            lines(
-                [
-                    tuple(None if s is None else s * per_s for s in policy.series.latency_s)
-                    for policy in policies
-                ]
-            ),
-            may_be_log=True,
-            from_zero=True,
-            threshold=comparison.threshold_s * per_s,
-        ),
-        Panel(
-            "power",
-            "Power",
-            "W",
-            comparison.provenance.power,
-            lines([policy.series.power_w for policy in policies]),
-            stepped=True,
-            from_zero=True,
-        ),
-    ]
-
-
-def _arrivals(made: str, policies: Sequence[PolicyRuns], colours: dict[str, str]) -> Panel:
-    """Arrivals are the same for all; the forecast is that of the first policy that has one."""
     arrivals = policies[0].series.arrivals_per_s
-    forecaster = next(
+    lines["arrivals/arrivals"] = polyline(arrivals, step_s)
+    shown = [ChartLine("arrivals/arrivals", "arrivals", "quiet", filled=True)]
+    forecaster = _forecaster(policies)
+    if forecaster is not None:
+        lines["arrivals/forecast"] = polyline(forecaster.series.expected_per_s, step_s)
+        style = f"{colours[forecaster.policy]} strong"
+        shown.append(ChartLine("arrivals/forecast", "forecast", style))
+    charts = (
+        Chart(
+            id="arrivals",
+            title="Arrivals and forecast",
+            note=f"items per second, {made}",
+            lines=tuple(shown),
+            remark=_forecast_quality(policies),
+        ),
+        Chart(
+            id="executors",
+            title="Executors",
+            note=f"running, {made}",
+            integers=True,
+            lines=drawn("executors", lambda series: series.executors, stepped=True),
+            remark="As they ran in each step.",
+        ),
+        Chart(
+            id="frequency",
+            title="Frequency",
+            note=f"GHz, {made}",
+            near=True,
+            lines=drawn(
+                "frequency", lambda s: [khz / 1e6 for khz in s.frequency_khz], stepped=True
+            ),
+        ),
+        Chart(
+            id="latency",
+            title="Latency",
+            note=f"{unit}, {made}",
+            logarithmic=True,
+            limit=ChartLimit("threshold", comparison.threshold_s * per_s),
+            lines=drawn(
+                "latency",
+                lambda series: [None if s is None else s * per_s for s in series.latency_s],
+                stepped=False,
+            ),
+            remark="Mean of each step; a gap is a step without a result.",
+        ),
+        Chart(
+            id="violations",
+            title="Violations",
+            note=f"steps above {seconds(comparison.threshold_s, 4)}, {made}",
+            strips=True,
+            lines=drawn(
+                "violations",
+                lambda series: _marks(series, comparison.threshold_s),
+                stepped=False,
+            ),
+        ),
+        Chart(
+            id="power",
+            title="Power",
+            note=f"W, {comparison.provenance.power}",
+            lines=drawn("power", lambda series: series.power_w, stepped=True),
+        ),
+    )
+    return Timeline(charts, lines, max(len(arrivals), 1) * step_s)
+
+
+def _forecaster(policies: Sequence[PolicyRuns]) -> PolicyRuns | None:
+    """Arrivals are the same for all; the forecast is that of the first policy that has one."""
+    return next(
         (
             policy
             for policy in policies
@@ -120,40 +132,11 @@ def _arrivals(made: str, policies: Sequence[PolicyRuns], colours: dict[str, str]
         ),
         None,
     )
-    forecast = (
-        (
-            Line(
-                "forecast",
-                colours[forecaster.policy],
-                forecaster.series.expected_per_s,
-                strong=True,
-            ),
-        )
-        if forecaster
-        else ()
-    )
-    return Panel(
-        "arrivals",
-        "Arrivals and forecast",
-        "items per second",
-        made,
-        (Line("arrivals", "quiet", arrivals), *forecast),
-        background=arrivals,
-        from_zero=True,
-    )
 
 
-def _remark(panel: Panel, policies: Sequence[PolicyRuns]) -> str:
-    """What the chart shows, and for the forecast how good it was."""
-    match panel.key:
-        case "arrivals":
-            return _forecast_quality(policies)
-        case "executors":
-            return "As they ran in each step; lines at the same value are drawn side by side."
-        case "latency":
-            return "Mean of each step; a gap is a step without a result."
-        case _:
-            return ""
+def _marks(series: Series, threshold_s: float) -> list[float | None]:
+    found = set(violating_steps(series, threshold_s))
+    return [1.0 if step in found else None for step in range(len(series.arrivals_per_s))]
 
 
 def _forecast_quality(policies: Sequence[PolicyRuns]) -> str:
@@ -179,40 +162,6 @@ def _forecast_quality(policies: Sequence[PolicyRuns]) -> str:
             f"of the steps."
         )
     return words
-
-
-def _violations(
-    comparison: Comparison, policies: Sequence[PolicyRuns], colours: dict[str, str]
-) -> Markup:
-    strips = [
-        Strip(
-            policy.policy,
-            colours[policy.policy],
-            violating_steps(policy.series, comparison.threshold_s),
-        )
-        for policy in policies
-    ]
-    steps = max(len(policy.series.arrivals_per_s) for policy in policies)
-    height = 12 + 18 * len(strips)
-
-    def drawn(frame: Frame) -> Markup:
-        return strips_svg(strips, steps, comparison.step_s, comparison.provenance.figures, frame)
-
-    return element(
-        "figure",
-        element(
-            "figcaption",
-            element("strong", "Violations"),
-            " ",
-            element(
-                "span",
-                f"steps above {duration(comparison.threshold_s)}, {comparison.provenance.figures}",
-                class_="unit",
-            ),
-        ),
-        element("div", drawn(replace(WIDE, height=height, top=4, bottom=8)), class_="wide"),
-        element("div", drawn(replace(NARROW, height=height, top=4, bottom=8)), class_="narrow"),
-    )
 
 
 def violating_steps(series: Series, threshold_s: float) -> tuple[int, ...]:

@@ -35,7 +35,7 @@ def dashboard(
     import threading
 
     from runtime.config.web import Web
-    from runtime.web.follow import journal_folder
+    from runtime.insight.journals import journal_folder
     from runtime.web.server import journal_server
 
     address, port = _listen(listen)

@@ -63,7 +63,8 @@ def explain(
 
 
 def _print(found: "Explanation", console: "Console") -> None:
-    from runtime.report.words import moment, place, seconds
+    from runtime.report.text import moment, seconds
+    from runtime.report.words import place
 
     mode = ", only advised" if found.mode == "advise" else ""
     console.print(
@@ -100,7 +101,8 @@ def _section(console: "Console", title: str, lines: "list[str] | tuple[str, ...]
 
 
 def _measured(found: "Explanation") -> list[str]:
-    from runtime.report.words import number, place, seconds
+    from runtime.report.text import number, seconds
+    from runtime.report.words import place
 
     measured = found.measured
     lines = [f"ran on {place(measured.observed)} (asked for: {place(measured.requested)})"]
@@ -136,7 +138,7 @@ def _measured(found: "Explanation") -> list[str]:
 
 
 def _expected(found: "Explanation") -> list[str]:
-    from runtime.report.words import number
+    from runtime.report.text import number
 
     lines = []
     arrived = found.measured.arrivals_per_s

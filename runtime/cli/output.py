@@ -24,6 +24,7 @@ from rich.table import Table
 
 from runtime.cli.documents import write_document
 from runtime.cli.parameters import STANDARD_OUTPUT
+from runtime.report.text import number
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -70,14 +71,12 @@ def table(results: Results) -> Table:
 
 def cell(value: object) -> str:
     """A value for people: four significant digits, thousands apart, missing as a dash."""
-    if value is None:
-        return "-"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int):
         return f"{value:,}"
-    if isinstance(value, float):
-        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    if value is None or isinstance(value, float):
+        return number(value, 4)
     return str(value)
 
 

@@ -79,7 +79,7 @@ def _verify(run: "RecordedRun", json_file: str | None) -> bool:
     from runtime.cli.output import progress_bar, results_console
     from runtime.insight.replay import replayed
     from runtime.insight.verify import verdict
-    from runtime.report.words import moment
+    from runtime.report.text import moment
 
     steps = []
     with progress_bar("replay", len(run.records)) as finish:
@@ -136,7 +136,7 @@ def _compare(run: "RecordedRun", recorded: "Start", other: "Start", json_file: s
     from runtime.cli.documents import write_document
     from runtime.cli.output import progress_bar, results_console
     from runtime.insight.whatif import other_run, other_totals, recorded_totals
-    from runtime.report.words import seconds
+    from runtime.report.text import seconds
 
     step_s, other_step_s = recorded.config.horizon.step_s, other.config.horizon.step_s
     if step_s != other_step_s:
@@ -238,7 +238,8 @@ def _print_stretches(console: "Console", steps: "list[OtherStep]") -> None:
     """Steps in a row that were and would have been decided the same."""
     from rich.table import Table
 
-    from runtime.report.words import moment, place
+    from runtime.report.text import moment
+    from runtime.report.words import place
 
     differing = sum(step.decided.target != step.record.target for step in steps)
     console.print(f"{differing:,} of {len(steps):,} steps decided otherwise", markup=False)

@@ -32,9 +32,10 @@ def top(
     from rich.console import Console
     from rich.live import Live
 
+    from runtime.insight.journals import journal_folder
     from runtime.metrics.facts import facts_in
     from runtime.metrics.state import MOST_POINTS, RunState
-    from runtime.web.follow import JournalTail, journal_folder
+    from runtime.web.follow import JournalTail
     from runtime.web.terminal import screen
 
     folder = journal_folder(journal)

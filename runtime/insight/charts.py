@@ -1,215 +1,109 @@
-"""The charts of a report: one run with what was expected, asked for and observed, or two runs."""
+"""The charts of a report: those of the page for one run, and for two runs one line each.
 
-from collections.abc import Callable, Sequence
-from itertools import pairwise
-from typing import TypeVar
+Lines are taken from the records by the same declarations as on the page.
+"""
 
-from forecasting.sparse import bridged, where_they_belong
-from mpc.values import Configuration
+from collections.abc import Sequence
+from dataclasses import replace
+
 from runtime.control.journal import StepRecord
 from runtime.insight.journals import RecordedRun
-from runtime.insight.summary import powers, step_of, target_of
-from runtime.report.figures import figure, read_out
-from runtime.report.markup import Markup, element, join
-from runtime.report.panel import Line, Panel
-from runtime.report.text import latency_unit
+from runtime.insight.summary import powers
+from runtime.metrics.catalogue import CATALOGUE
+from runtime.metrics.facts import Facts, facts_of
+from runtime.metrics.lines import lines_of
+from runtime.metrics.metric import Catalogue
+from runtime.metrics.state import RunState
+from runtime.report.charts import MOST_PAIRS, Chart, ChartLine, Drawing, Pair, Polyline
 
-Value = TypeVar("Value")
-Values = tuple[float | None, ...]
 COLOURS = ("blue", "vermillion")
+_REMARKS = {
+    "arrivals": "What was expected is of one step before. Means over a batch stand in the middle "
+    "of the time they were counted over.",
+    "latency": "Straight from result to result; a gap is much longer than they usually take.",
+}
 
 
-def charts(runs: Sequence[RecordedRun], names: Sequence[str]) -> Markup:
-    """A figure for each quantity, over the time since the first step."""
-    step_s = step_of(runs[0].start(runs[0].records[-1]))
-    shown = _one(runs[0]) if len(runs) == 1 else _two(runs, names)
-    figures = [figure(panel, step_s, _remark(panel)) for panel in shown]
-    legend = element(
-        "p",
-        *(
-            element("span", element("span", class_=f"swatch bg-{colour}"), name)
-            for name, colour in zip(names, COLOURS, strict=False)
-        ),
-        class_="legend",
+def drawing_of(
+    runs: Sequence[RecordedRun], names: Sequence[str], catalogue: Catalogue = CATALOGUE
+) -> Drawing:
+    """One run at the times of its steps, or two since their first steps."""
+    first = runs[0]
+    charts = [_as_printed(chart, first) for chart in catalogue.drawn_charts(_facts(first))]
+    if len(runs) == 1:
+        span = (first.records[0].at_s, max(first.records[-1].at_s, first.records[0].at_s + 1.0))
+        lines = _lines(first, catalogue)
+        return Drawing(charts=_with_lines(charts, lines), lines=lines, span=span, clock=True)
+    own = [_lines(run, catalogue) for run in runs]
+    lines = {}
+    compared = []
+    for chart in charts:
+        main = [curve for _, curve in catalogue.curves if curve.chart == chart.id and curve.main]
+        shown = []
+        for run, name, colour, found in zip(runs, names, COLOURS, own, strict=True):
+            key = f"{chart.id}/{name}"
+            lines[key] = _shifted([found[curve.key] for curve in main], run.records[0].at_s)
+            shown.append(ChartLine(key, name, colour, any(curve.stepped for curve in main)))
+        compared.append(replace(chart, lines=tuple(shown), band=None, marks=None, remark=""))
+    longest_s = max(run.records[-1].at_s - run.records[0].at_s for run in runs)
+    return Drawing(
+        charts=_with_lines(compared, lines), lines=lines, span=(0.0, max(longest_s, 1.0))
     )
-    data = element("script", read_out(shown, step_s), type="application/json", id="read-out")
-    return join([*([legend] if len(runs) > 1 else []), *figures, data])
 
 
-def by_step(
-    records: Sequence[StepRecord], value: Callable[[StepRecord], Value | None]
-) -> tuple[Value | None, ...]:
-    """One value a step, None for steps that nobody measured."""
-    steps = [record.measurement.step for record in records]
-    rising = all(low < high for low, high in pairwise(steps))
-    if not rising or steps[-1] - steps[0] > 10 * len(steps):
-        return tuple(value(record) for record in records)
-    found = {record.measurement.step: value(record) for record in records}
-    return tuple(found.get(step) for step in range(steps[0], steps[-1] + 1))
+def _lines(run: RecordedRun, catalogue: Catalogue) -> dict[str, Polyline]:
+    state = RunState(_facts(run), None, max(len(run.records), 2), catalogue)
+    for record in _with_power(run):
+        state.add(record)
+    return lines_of(catalogue, state.history.since(float("-inf"), MOST_PAIRS), state.step_s)
 
 
-def _one(run: RecordedRun) -> list[Panel]:
-    records = run.records
-    arrived = _arrived(run)
-    lines = (
-        Line("came", "quiet", arrived),
-        Line("expected", "blue", _expected(records), strong=True),
-    )
-    asked, ran = "vermillion", "blue"
+def _facts(run: RecordedRun) -> Facts:
+    start = run.start(run.records[-1])
+    name = run.folder.name
+    return Facts(application=name) if start is None else facts_of(start.config, name)
+
+
+def _with_power(run: RecordedRun) -> list[StepRecord]:
+    """Where no watts are known, with the modelled shares of the full power."""
+    power_w, _ = powers(run.records, run.start(run.records[-1]))
     return [
-        Panel(
-            "arrivals", "Arrivals", "items per second", "measured", lines, arrived, from_zero=True
-        ),
-        _latency(run, [Line("latency", ran, _latencies(run, run), True)]),
-        Panel(
-            "executors",
-            "Executors",
-            "running",
-            "measured",
-            (
-                Line("asked for", asked, by_step(records, lambda r: r.applied.requested.executors)),
-                Line(
-                    "ran",
-                    ran,
-                    by_step(records, lambda r: r.measurement.observed.executors),
-                    strong=True,
-                ),
-            ),
-            stepped=True,
-            from_zero=True,
-        ),
-        Panel(
-            "frequency",
-            "Frequency",
-            "GHz",
-            "measured",
-            (
-                Line(
-                    "asked for",
-                    asked,
-                    by_step(records, lambda r: r.applied.requested.frequency_khz / 1e6),
-                ),
-                Line(
-                    "ran",
-                    ran,
-                    by_step(records, lambda r: r.measurement.observed.frequency_khz / 1e6),
-                    strong=True,
-                ),
-            ),
-            stepped=True,
-        ),
-        *_power([run], ["power"]),
-    ]
-
-
-def _two(runs: Sequence[RecordedRun], names: Sequence[str]) -> list[Panel]:
-    def lines(values: Callable[[RecordedRun], Values]) -> tuple[Line, ...]:
-        return tuple(
-            Line(name, colour, values(run))
-            for run, name, colour in zip(runs, names, COLOURS, strict=True)
+        record
+        if record.measurement.power_w is not None or value is None
+        else replace(
+            record,
+            measurement=replace(record.measurement, power_w=value, power_source="modelled"),
         )
-
-    def observed(value: Callable[[Configuration], float]) -> tuple[Line, ...]:
-        return lines(lambda run: by_step(run.records, lambda r: value(r.measurement.observed)))
-
-    return [
-        Panel(
-            "arrivals",
-            "Arrivals",
-            "items per second",
-            "measured",
-            lines(_arrived),
-            from_zero=True,
-        ),
-        _latency(runs[0], lines(lambda run: _latencies(run, runs[0]))),
-        Panel(
-            "executors",
-            "Executors",
-            "running",
-            "measured",
-            observed(lambda place: place.executors),
-            stepped=True,
-            from_zero=True,
-        ),
-        Panel(
-            "frequency",
-            "Frequency",
-            "GHz",
-            "measured",
-            observed(lambda place: place.frequency_khz / 1e6),
-            stepped=True,
-        ),
-        *_power(runs, names),
+        for record, value in zip(run.records, power_w, strict=True)
     ]
 
 
-def _latency(run: RecordedRun, lines: Sequence[Line]) -> Panel:
-    target_s = target_of(run.start(run.records[-1]))
-    unit, per_s = latency_unit(1.0 if target_s is None else target_s)
-    threshold = None if target_s is None else target_s * per_s
-    return Panel(
-        "latency",
-        "Latency",
-        unit,
-        "measured",
-        tuple(lines),
-        may_be_log=True,
-        from_zero=True,
-        threshold=threshold,
+def _as_printed(chart: Chart, run: RecordedRun) -> Chart:
+    """Peaks are not cut off, as there is no way to look closer."""
+    _, source = powers(run.records, run.start(run.records[-1]))
+    shares = chart.id == "power" and "share" in source
+    return replace(
+        chart,
+        cap=None,
+        logarithmic=chart.id == "latency",
+        note=source if shares else chart.note,
+        remark=_REMARKS.get(chart.id, ""),
     )
 
 
-def _latencies(run: RecordedRun, shown: RecordedRun) -> Values:
-    """In the unit that suits the target of the run that is shown first."""
-    target_s = target_of(shown.start(shown.records[-1]))
-    _, per_s = latency_unit(1.0 if target_s is None else target_s)
-    latency_s = by_step(run.records, lambda r: r.measurement.latency_s)
-    told = where_they_belong(latency_s, [0] * len(latency_s))
-    return bridged({step: value * per_s for step, value in told.items()}, len(latency_s))
+def _with_lines(charts: Sequence[Chart], lines: dict[str, Polyline]) -> tuple[Chart, ...]:
+    """Without charts that have nothing to show."""
+    return tuple(
+        chart for chart in charts if any(any(lines.get(line.key, ())) for line in chart.lines)
+    )
 
 
-def _arrived(run: RecordedRun) -> Values:
-    """In the steps they came in, which is not where batches tell them."""
-    step_s = step_of(run.start(run.records[-1]))
-    per_s = by_step(run.records, lambda r: r.measurement.arrivals_per_s)
-    age_steps = by_step(run.records, lambda r: r.measurement.arrivals_age_steps(step_s))
-    return bridged(where_they_belong(per_s, age_steps), len(per_s))
+def _shifted(lines: Sequence[Polyline], began_s: float) -> Polyline:
+    """Lines of the same quantity as one, since a moment."""
+    if len(lines) == 1:
+        return [None if pair is None else _since(pair, began_s) for pair in lines[0]]
+    return sorted(_since(pair, began_s) for line in lines for pair in line if pair is not None)
 
 
-def _power(runs: Sequence[RecordedRun], names: Sequence[str]) -> list[Panel]:
-    lines, made, unit = [], "", "W"
-    for run, name, colour in zip(runs, names, COLOURS, strict=False):
-        power_w, made = powers(run.records, run.start(run.records[-1]))
-        lines.append(Line(name, colour, _placed(run.records, power_w)))
-        unit = "share" if "share" in made else "W"
-    if not any(value is not None for line in lines for value in line.values):
-        return []
-    return [Panel("power", "Power", unit, made, tuple(lines), stepped=True, from_zero=True)]
-
-
-def _placed(records: Sequence[StepRecord], values: Sequence[float | None]) -> Values:
-    at = {id(record): value for record, value in zip(records, values, strict=True)}
-    return by_step(records, lambda record: at[id(record)])
-
-
-def _expected(records: Sequence[StepRecord]) -> Values:
-    """What the decision before had expected for the step."""
-    rates: dict[int, float] = {}
-    for record in records:
-        expected = record.decision.expected_arrivals_per_s
-        if expected is not None and len(expected):
-            rates[record.measurement.step + 1] = float(expected[0])
-    return by_step(records, lambda r: rates.get(r.measurement.step))
-
-
-def _remark(panel: Panel) -> str:
-    match panel.key:
-        case "arrivals" if panel.background is not None:
-            return (
-                "The line is what had been expected one step before. Means over a batch stand in "
-                "the middle of the time they were counted over."
-            )
-        case "latency":
-            return "Straight from result to result; a gap is much longer than they usually take."
-        case _:
-            return ""
+def _since(pair: Pair, began_s: float) -> Pair:
+    return pair[0] - began_s, pair[1]

@@ -17,7 +17,7 @@ from runtime.report.words import events_in_words, why
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class ForecastBesideArrivals:
     """One step of the forecast, and what then came."""
 
     steps_ahead: int
@@ -54,7 +54,7 @@ class Explanation:
     target_latency_s: float | None
     expected_before_per_s: float | None
     """For the step that the measured arrivals belong to, by the decision before it."""
-    expected: tuple[Expected, ...]
+    expected: tuple[ForecastBesideArrivals, ...]
     weighed: tuple[Weighed, ...]
     limits: tuple[str, ...]
     """What bound the decision, in words."""
@@ -129,7 +129,7 @@ def _expected_before(records: Sequence[StepRecord], position: int, step_s: float
 
 def _expected(
     record: StepRecord, later: Sequence[StepRecord], step_s: float
-) -> tuple[Expected, ...]:
+) -> tuple[ForecastBesideArrivals, ...]:
     """Beside what came in those steps, which batches tell later."""
     expected = record.decision.expected_arrivals_per_s
     if expected is None:
@@ -141,7 +141,7 @@ def _expected(
     )
     came = bridged(told, max(len(expected), len(measured)))
     return tuple(
-        Expected(ahead, float(rate), arrived)
+        ForecastBesideArrivals(ahead, float(rate), arrived)
         for ahead, (rate, arrived) in enumerate(zip(expected, came, strict=False), start=1)
     )
 

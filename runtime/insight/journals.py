@@ -7,7 +7,7 @@ from pathlib import Path
 
 from runtime.control.journal import NAME, OLDER_NAME, StepRecord, read_lines
 from runtime.control.starts import Start, read_starts, start_of
-from runtime.report.words import clock
+from runtime.report.text import clock
 
 
 class NoJournal(ValueError):

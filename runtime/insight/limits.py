@@ -11,7 +11,8 @@ from runtime.build import live_power
 from runtime.config import Config
 from runtime.control.journal import StepRecord
 from runtime.control.starts import Start
-from runtime.report.words import event_in_words, place, seconds
+from runtime.report.text import seconds
+from runtime.report.words import event_in_words, place
 
 
 def active_limits(record: StepRecord, start: Start | None) -> tuple[str, ...]:

@@ -1,11 +1,11 @@
 """A recorded run, or the difference of two, as one self-contained page: no network, nothing else.
 
-The charts and the style are those of the benchmark reports.
+The charts are those of the page, drawn by the same script.
 """
 
 from collections.abc import Sequence
 
-from runtime.insight.charts import charts
+from runtime.insight.charts import drawing_of
 from runtime.insight.journals import RecordedRun
 from runtime.insight.summary import (
     RunSummary,
@@ -15,10 +15,19 @@ from runtime.insight.summary import (
     target_of,
     violations,
 )
+from runtime.report.document import document, place_of_charts
 from runtime.report.markup import Markup, element, join
-from runtime.report.sheet import SCRIPT, page_css
-from runtime.report.text import MISSING, fixed, percent, plural, signed, significant
-from runtime.report.words import folded, moment, place, seconds, why
+from runtime.report.text import (
+    MISSING,
+    fixed,
+    moment,
+    percent,
+    plural,
+    seconds,
+    signed,
+    significant,
+)
+from runtime.report.words import folded, place, why
 
 MOST_STRETCHES = 10
 MOST_EVENTS = 100
@@ -33,7 +42,7 @@ def render_report(run: RecordedRun, other: RecordedRun | None = None) -> str:
     body = [
         _header(title, runs, names, figures),
         element("section", element("h2", "In figures"), _figures(names, figures)),
-        element("section", element("h2", "Step by step"), charts(runs, names)),
+        element("section", element("h2", "Step by step"), place_of_charts()),
     ]
     for each, name in zip(runs, names, strict=True):
         prefix = "" if other is None else f"{name}: "
@@ -41,16 +50,7 @@ def render_report(run: RecordedRun, other: RecordedRun | None = None) -> str:
         body.append(_counts(each, prefix))
         body.append(_events(each, prefix))
     body.append(element("footer", element("p", "Written by foresight report.", class_="aside")))
-    head = element(
-        "head",
-        element("meta", charset="utf-8"),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("title", f"{title}: foresight report"),
-        element("style", Markup(page_css())),
-    )
-    script = element("script", Markup(SCRIPT))
-    page = element("html", head, element("body", element("main", *body), script), lang="en")
-    return f"<!DOCTYPE html>\n{page}\n"
+    return document(f"{title}: foresight report", body, drawing_of(runs, names))
 
 
 def _names(run: RecordedRun, other: RecordedRun) -> list[str]:

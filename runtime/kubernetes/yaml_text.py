@@ -39,11 +39,20 @@ _ManifestDumper.add_representer(str, _text)
 
 def yaml_documents(documents: Sequence[Mapping[str, Value]]) -> str:
     """One stream, with a line of dashes before every document."""
+    return _written(documents, explicit_start=True)
+
+
+def yaml_text(document: Mapping[str, Value]) -> str:
+    """One document alone."""
+    return _written([document], explicit_start=False)
+
+
+def _written(documents: Sequence[Mapping[str, Value]], explicit_start: bool) -> str:
     return yaml.dump_all(
         documents,
         Dumper=_ManifestDumper,
         sort_keys=False,
         allow_unicode=True,
-        explicit_start=True,
+        explicit_start=explicit_start,
         width=sys.maxsize,
     )

@@ -6,30 +6,23 @@ Steps in a row that hold what is there are one entry, which counts them and tell
 from collections import deque
 from dataclasses import dataclass, replace
 
-from mpc.events import EventKind
+from mpc.events import DescribedEvent, Severity
 from mpc.values import Configuration
 from runtime.control.journal import StepRecord
-from runtime.report.words import events_in_words, why
+from runtime.report.words import in_words, why
 
 MOST_ENTRIES = 60
-_IN_THE_SENTENCE = (
-    EventKind.SCALED_OUT,
-    EventKind.SCALED_IN,
-    EventKind.FREQUENCY_RAISED,
-    EventKind.FREQUENCY_LOWERED,
-    EventKind.ADVISED,
-)
-"""Events that the words of the decision tell already."""
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class ShownEvent:
     kind: str
     words: str
+    severity: Severity
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class DecisionEntry:
     step: int
     """The first of the steps in it; identifies the entry."""
     at_s: float
@@ -44,21 +37,21 @@ class Entry:
     observed: Configuration
     mode: str
     words: str
-    events: tuple[Event, ...]
+    events: tuple[ShownEvent, ...]
 
 
 class DecisionLog:
     """Newest last."""
 
     def __init__(self, most_entries: int = MOST_ENTRIES) -> None:
-        self._entries: deque[Entry] = deque(maxlen=most_entries)
+        self._entries: deque[DecisionEntry] = deque(maxlen=most_entries)
 
     @property
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[DecisionEntry, ...]:
         return tuple(self._entries)
 
     @property
-    def last(self) -> Entry | None:
+    def last(self) -> DecisionEntry | None:
         return self._entries[-1] if self._entries else None
 
     def add(self, record: StepRecord) -> None:
@@ -74,7 +67,7 @@ class DecisionLog:
             )
             return
         self._entries.append(
-            Entry(
+            DecisionEntry(
                 step=record.measurement.step,
                 at_s=record.at_s,
                 last_at_s=record.at_s,
@@ -90,7 +83,7 @@ class DecisionLog:
         )
 
 
-def _holds_on(last: Entry, record: StepRecord) -> bool:
+def _holds_on(last: DecisionEntry, record: StepRecord) -> bool:
     """Whether nothing happens in a step, as nothing did in those of the entry."""
     return (
         not (last.events or record.events)
@@ -100,10 +93,13 @@ def _holds_on(last: Entry, record: StepRecord) -> bool:
     )
 
 
-def _events(record: StepRecord) -> tuple[Event, ...]:
+def _events(record: StepRecord) -> tuple[ShownEvent, ...]:
     return tuple(
-        Event(event.kind.value, words)
+        shown_event(event.kind, event.detail)
         for event in record.events
-        if event.kind not in _IN_THE_SENTENCE
-        for words in events_in_words((event,))
+        if not event.kind.meaning.is_change
     )
+
+
+def shown_event(kind: DescribedEvent, detail: str) -> ShownEvent:
+    return ShownEvent(kind.value, in_words(kind, detail), kind.severity)

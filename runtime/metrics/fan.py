@@ -20,7 +20,7 @@ _MOST_LATE_STEPS = 600
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class ExpectedArrivals:
     """A forecast of arrivals; the range is None until enough forecasts have come true or not."""
 
     per_s: float
@@ -35,10 +35,10 @@ class ForecastErrors:
         self._pending: dict[int, list[tuple[int, float]]] = {}
         """Step: how many steps ahead, and what was expected of it; ascending."""
         self._errors: dict[int, deque[float]] = {}
-        self._next: tuple[int, Expected] | None = None
+        self._next: tuple[int, ExpectedArrivals] | None = None
         self._last_step: int | None = None
 
-    def observe(self, record: StepRecord, step_s: float) -> Expected | None:
+    def observe(self, record: StepRecord, step_s: float) -> ExpectedArrivals | None:
         """Learn from a step; returns what was expected of it one step before."""
         step, arrived = record.measurement.step, record.measurement.arrivals_per_s
         if self._last_step is not None and step <= self._last_step:
@@ -61,17 +61,17 @@ class ForecastErrors:
             self._next = (step + 1, self._expected(1, forecast[0]))
         return due
 
-    def fan(self, record: StepRecord) -> tuple[Expected, ...]:
+    def fan(self, record: StepRecord) -> tuple[ExpectedArrivals, ...]:
         """The forecast of a record, from the next step on."""
         forecast = _forecast(record)
         return tuple(self._expected(ahead, per_s) for ahead, per_s in enumerate(forecast, start=1))
 
-    def _expected(self, ahead: int, per_s: float) -> Expected:
+    def _expected(self, ahead: int, per_s: float) -> ExpectedArrivals:
         errors = self._errors.get(ahead, ())
         if len(errors) < FEWEST_ERRORS:
-            return Expected(per_s, None, None)
+            return ExpectedArrivals(per_s, None, None)
         low, high = np.quantile(np.asarray(errors), (LOW_QUANTILE, HIGH_QUANTILE))
-        return Expected(per_s, max(per_s + float(low), 0.0), max(per_s + float(high), 0.0))
+        return ExpectedArrivals(per_s, max(per_s + float(low), 0.0), max(per_s + float(high), 0.0))
 
 
 def _forecast(record: StepRecord) -> list[float]:

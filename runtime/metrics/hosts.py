@@ -8,18 +8,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from mpc.events import Event, EventKind
+from mpc.events import Event, HostCondition
 from mpc.values import PowerSource
 from runtime.fleet.state import FleetState, HostState
 
-Condition = Literal["controlled", "watched", "lost", "no agent", "recovered", "refused", "drifted"]
-
-_TOLD: dict[EventKind, Condition] = {
-    EventKind.AGENT_LOST: "lost",
-    EventKind.AGENT_RECOVERED: "recovered",
-    EventKind.FREQUENCY_REFUSED: "refused",
-    EventKind.HOST_DRIFTED: "drifted",
-}
+Condition = Literal["controlled", "watched", "no agent"] | HostCondition
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +31,10 @@ class HostView:
     age_s: float | None = None
     problem: str | None = None
 
+    @property
+    def answers(self) -> bool:
+        return self.condition not in ("lost", "no agent")
+
 
 def from_fleet(state: FleetState) -> tuple[HostView, ...]:
     """Hosts that run executors and have no agent are among them."""
@@ -49,7 +46,7 @@ def from_events(hosts: tuple[HostView, ...], events: Iterable[Event]) -> tuple[H
     """The hosts as told before, with what these events say of them."""
     found = {host.name: host for host in hosts}
     for event in events:
-        condition = _TOLD.get(event.kind)
+        condition = event.kind.meaning.host_condition
         name, separator, detail = event.detail.partition(": ")
         if condition is not None and separator:
             problem = None if condition == "recovered" else detail

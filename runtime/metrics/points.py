@@ -1,42 +1,25 @@
-"""What a chart shows of one step, and a history of such points that never outgrows its bounds.
+"""What charts show of one step, and a history of such points that never outgrows its bounds.
 
 Counts are running totals, so that the difference of two points is what happened between them,
 however many points in between were thinned out.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-
-from mpc.values import Configuration, CostTerms, PowerSource
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class StepPoint:
     """One step in a few figures."""
 
     at_s: float
     step: int
-    arrivals_per_s: float | None
-    arrivals_age_s: float
-    """How long before this step they came."""
-    expected_per_s: float | None
-    """For this step, one step before it."""
-    low_per_s: float | None
-    high_per_s: float | None
-    latency_s: float | None
-    late: bool
-    """Latency above the target."""
-    planned: Configuration
-    requested: Configuration
-    observed: Configuration
-    power_w: float | None
-    power_source: PowerSource
-    cost: CostTerms | None
-    """Of the plan, over its horizon."""
-    steps: int
-    """Steps with a latency so far."""
-    late_steps: int
-    energy_j: float
+    age_s: float
+    """How long before the step the time is that its arrivals were counted over."""
+    worst: float | None
+    """Its latency: of neighbours the step with the highest is kept."""
+    values: Mapping[str, float]
+    """By the key of a curve, or the name of a counter; what is not known is not in it."""
 
 
 class History:
@@ -48,16 +31,16 @@ class History:
             raise ValueError(f"most_points must be at least 2, got {most_points}")
         self._window_s = window_s
         self._most_points = most_points
-        self._points: list[Point] = []
+        self._points: list[StepPoint] = []
 
     def __len__(self) -> int:
         return len(self._points)
 
     @property
-    def points(self) -> Sequence[Point]:
+    def points(self) -> Sequence[StepPoint]:
         return self._points
 
-    def add(self, point: Point) -> None:
+    def add(self, point: StepPoint) -> None:
         points = self._points
         # A clock that was set back: what it showed before would lie in the future.
         while points and points[-1].at_s >= point.at_s:
@@ -71,12 +54,12 @@ class History:
             half = max(len(points) // 2, 2)
             points[:half] = thinned(points[:half], (half + 1) // 2)
 
-    def since(self, at_s: float, most: int) -> list[Point]:
+    def since(self, at_s: float, most: int) -> list[StepPoint]:
         """The points after a moment, thinned to `most` of them."""
         return thinned([point for point in self._points if point.at_s > at_s], most)
 
 
-def thinned(points: Sequence[Point], most: int) -> list[Point]:
+def thinned(points: Sequence[StepPoint], most: int) -> list[StepPoint]:
     """At most `most` of them: of neighbours the one with the highest latency stays, so that no
     violation vanishes from a chart."""
     if len(points) <= most:
@@ -86,5 +69,5 @@ def thinned(points: Sequence[Point], most: int) -> list[Point]:
     return [max(group, key=_badness) for group in groups]
 
 
-def _badness(point: Point) -> tuple[float, float]:
-    return (-1.0 if point.latency_s is None else point.latency_s, point.at_s)
+def _badness(point: StepPoint) -> tuple[float, float]:
+    return (-1.0 if point.worst is None else point.worst, point.at_s)

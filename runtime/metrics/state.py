@@ -5,22 +5,24 @@ long a journal is, and indifferent to whether its records come from a file or a 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any
 
-from mpc.values import Alternative, Configuration, CostTerms, LatencyKind, Measurement
+from mpc.values import Alternative, Configuration, CostTerms
 from runtime.control.journal import StepRecord
+from runtime.metrics.catalogue import CATALOGUE
 from runtime.metrics.decisions import DecisionLog
 from runtime.metrics.facts import Facts
-from runtime.metrics.fan import Expected, ForecastErrors
+from runtime.metrics.fan import ForecastErrors
 from runtime.metrics.hosts import HostView, from_events
-from runtime.metrics.points import History, Point
+from runtime.metrics.metric import Catalogue
+from runtime.metrics.points import History, StepPoint
+from runtime.metrics.view import View
 
-Value = TypeVar("Value")
 WINDOW_S = 3600.0
 MOST_POINTS = 3600
 _FIGURES = ("arrivals_per_s", "latency_s", "backlog_rows")
-"""Of a query, told when a batch ends."""
+"""Of a query, reported when a batch ends."""
 FREQUENCY_TOLERANCE = 0.01
 """Kernels round frequencies to what the processor has."""
 
@@ -35,43 +37,14 @@ class Latest:
     words: str
     target: Configuration
     """After the guards."""
-    fan: tuple[Expected, ...]
-    """Of the steps to come."""
     plan: tuple[Configuration, ...]
     """From this step on."""
     cost: CostTerms | None
-    lower_bound: float | None
-    proven: bool | None
     alternatives: tuple[Alternative, ...]
-    latency_kind: LatencyKind | None
-    """Of the last latency that is known."""
-    backlog_items: float | None
-    dead_time_s: float
-    took_s: float | None
-    useful_executors: int | None
     queries: tuple[Mapping[str, Any], ...]
     """While one waits for its batch or trigger, with the figures of its last batch."""
-
-
-@dataclass(frozen=True, slots=True)
-class LastKnown:
-    """What is told when a batch ends and not in between: of the last step that had it."""
-
-    arrivals_per_s: float | None = None
-    completions_per_s: float | None = None
-    latency_s: float | None = None
-    latency_kind: LatencyKind | None = None
-
-    def after(self, measured: Measurement) -> "LastKnown":
-        def newer(told: Value | None, before: Value | None) -> Value | None:
-            return before if told is None else told
-
-        return LastKnown(
-            newer(measured.arrivals_per_s, self.arrivals_per_s),
-            newer(measured.completions_per_s, self.completions_per_s),
-            newer(measured.latency_s, self.latency_s),
-            newer(measured.latency_kind, self.latency_kind),
-        )
+    metrics: Mapping[str, Mapping[str, float]]
+    """By name and the value of its label; what a batch reports, as it was last reported."""
 
 
 class RunState:
@@ -80,31 +53,36 @@ class RunState:
         facts: Facts,
         window_s: float | None = WINDOW_S,
         most_points: int = MOST_POINTS,
+        catalogue: Catalogue = CATALOGUE,
     ) -> None:
         """`window_s`: how much history is kept; None: all of it, ever more thinly."""
         self.facts = facts
         self.window_s = window_s
+        self.catalogue = catalogue
         self.history = History(window_s, most_points)
         self.decisions = DecisionLog()
-        self.record: StepRecord | None = None
-        """The last one."""
-        self.told_hosts: tuple[HostView, ...] = ()
+        self.reported_hosts: tuple[HostView, ...] = ()
         """As the events of the journal tell of them."""
-        self.measured_at_s: float | None = None
-        """Of the last step whose arrivals are known."""
-        self.last_known = LastKnown()
-        self.unapplied_since_s: dict[str, float | None] = {"executors": None, "frequency": None}
-        """Since when what runs is not what was asked for."""
-        self.step_energy_j = 0.0
-        """Of the last step."""
+        self._view = View(facts=facts, step_s=self.step_s, now_s=0.0, unapplied_s=_applied())
+        self._by_batch: dict[str, dict[str, float]] = {}
+        """What batches reported last, by metric."""
+        self._totals = {metric.name: 0.0 for metric in catalogue.totals}
+        self._unapplied_since_s: dict[str, float | None] = dict.fromkeys(_applied())
         self._queries: tuple[Mapping[str, Any], ...] = ()
         self._errors = ForecastErrors()
-        self._steps = 0
-        self._late_steps = 0
-        self._energy_j = 0.0
 
     @property
-    def points(self) -> Sequence[Point]:
+    def record(self) -> StepRecord | None:
+        """The last one."""
+        return self._view.last
+
+    @property
+    def last_view(self) -> View:
+        """Of the last step alone, without what is expected of those to come."""
+        return self._view
+
+    @property
+    def points(self) -> Sequence[StepPoint]:
         return self.history.points
 
     @property
@@ -124,69 +102,80 @@ class RunState:
             measured.step <= last.measurement.step and record.at_s <= last.at_s
         ):
             return False
-        expected = self._errors.observe(record, self.step_s)
-        self.step_energy_j = self._energy_of(record, last)
-        self._energy_j += self.step_energy_j
-        latency_s, target_s = measured.latency_s, self.facts.target_latency_s
-        late = latency_s is not None and target_s is not None and latency_s > target_s
-        self._steps += latency_s is not None
-        self._late_steps += late
-        if measured.arrivals_per_s is not None:
-            self.measured_at_s = record.at_s
-        self.last_known = self.last_known.after(measured)
-        self._note_unapplied(record)
+        knows_arrivals = measured.arrivals_per_s is not None
+        view = View(
+            facts=self.facts,
+            step_s=self.step_s,
+            now_s=record.at_s,
+            last=record,
+            due=self._errors.observe(record, self.step_s),
+            energy_j=self._energy_of(record, last),
+            measured_at_s=record.at_s if knows_arrivals else self._view.measured_at_s,
+            latency_kind=measured.latency_kind or self._view.latency_kind,
+            unapplied_s=self._unapplied_s(record),
+        )
+        self._view = view
         self._queries = _with_last_figures(record.queries, self._queries)
-        self.told_hosts = from_events(self.told_hosts, record.events)
+        self.reported_hosts = from_events(self.reported_hosts, record.events)
         self.decisions.add(record)
-        self.record = record
         self.history.add(
-            Point(
+            StepPoint(
                 at_s=record.at_s,
                 step=measured.step,
-                arrivals_per_s=measured.arrivals_per_s,
-                arrivals_age_s=measured.arrivals_age_s,
-                expected_per_s=None if expected is None else expected.per_s,
-                low_per_s=None if expected is None else expected.low_per_s,
-                high_per_s=None if expected is None else expected.high_per_s,
-                latency_s=measured.latency_s,
-                late=late,
-                planned=planned(record),
-                requested=record.applied.requested,
-                observed=record.applied.observed,
-                power_w=measured.power_w,
-                power_source=measured.power_source,
-                cost=None if record.decision.plan is None else record.decision.plan.cost,
-                steps=self._steps,
-                late_steps=self._late_steps,
-                energy_j=self._energy_j,
+                age_s=measured.arrivals_age_s,
+                worst=measured.latency_s,
+                values=self._values(view),
             )
         )
         return True
 
-    def latest(self) -> Latest | None:
+    def view(self, hosts: tuple[HostView, ...] = (), now_s: float | None = None) -> View:
+        """What metrics are taken from: the last step, with the forecast of those to come."""
+        view = self._view
+        fan = () if view.last is None else self._errors.fan(view.last)
+        now_s = view.now_s if now_s is None else now_s
+        return replace(view, hosts=hosts, now_s=now_s, fan=fan, step_s=self.step_s)
+
+    def metrics(self, view: View) -> dict[str, dict[str, float]]:
+        """Gauges by name and the value of their label."""
+        return {
+            metric.name: self._by_batch.get(metric.name, {})
+            if metric.by_batch
+            else metric.values(view)
+            for metric in self.catalogue.metrics
+            if metric.type == "gauge"
+        }
+
+    def latest(self, view: View | None = None) -> Latest | None:
         record, entry = self.record, self.decisions.last
         if record is None or entry is None:
             return None
-        plan, measured = record.decision.plan, record.measurement
+        plan = record.decision.plan
         return Latest(
-            step=measured.step,
+            step=record.measurement.step,
             at_s=record.at_s,
             mode=record.mode,
             words=entry.words,
             target=record.target,
-            fan=self._errors.fan(record),
             plan=() if plan is None else plan.trajectory,
             cost=None if plan is None else plan.cost,
-            lower_bound=None if plan is None else plan.lower_bound,
-            proven=None if plan is None else plan.proven,
             alternatives=record.decision.alternatives,
-            latency_kind=self.last_known.latency_kind,
-            backlog_items=measured.backlog_items,
-            dead_time_s=record.dead_time_s,
-            took_s=record.took_s,
-            useful_executors=record.measurement.useful_executors,
             queries=self._queries,
+            metrics=self.metrics(view or self.view()),
         )
+
+    def _values(self, view: View) -> dict[str, float]:
+        for metric in self.catalogue.metrics:
+            if metric.by_batch and (reported := metric.values(view)):
+                self._by_batch[metric.name] = reported
+        for metric in self.catalogue.totals:
+            self._totals[metric.name] += sum(metric.values(view).values())
+        drawn = {
+            curve.key: value
+            for metric, curve in self.catalogue.curves
+            if (value := metric.drawn(curve, view)) is not None
+        }
+        return {**drawn, **self._totals}
 
     def _energy_of(self, record: StepRecord, last: StepRecord | None) -> float:
         """Power is the mean over a step; what was drawn in steps that were missed is not known."""
@@ -198,7 +187,7 @@ class RunState:
             duration_s = max(record.measurement.time_s - last.measurement.time_s, 0.0)
         return power_w * duration_s
 
-    def _note_unapplied(self, record: StepRecord) -> None:
+    def _unapplied_s(self, record: StepRecord) -> dict[str, float]:
         requested, observed = record.applied.requested, record.applied.observed
         differs = {
             "executors": requested.executors != observed.executors,
@@ -206,8 +195,16 @@ class RunState:
             > FREQUENCY_TOLERANCE * requested.frequency_khz,
         }
         for knob, differing in differs.items():
-            since_s = self.unapplied_since_s[knob]
-            self.unapplied_since_s[knob] = (since_s or record.at_s) if differing else None
+            since_s = self._unapplied_since_s[knob]
+            self._unapplied_since_s[knob] = (since_s or record.at_s) if differing else None
+        return {
+            knob: 0.0 if since_s is None else record.at_s - since_s
+            for knob, since_s in self._unapplied_since_s.items()
+        }
+
+
+def _applied() -> dict[str, float]:
+    return {"executors": 0.0, "frequency": 0.0}
 
 
 def _with_last_figures(
@@ -222,9 +219,3 @@ def _with_last_figures(
         return {**query, **{name: known.get(name) for name in _FIGURES if query.get(name) is None}}
 
     return tuple(with_last(query) for query in queries)
-
-
-def planned(record: StepRecord) -> Configuration:
-    """What the optimiser wants now; of policies that do not plan, what they decided."""
-    plan = record.decision.plan
-    return plan.trajectory[0] if plan is not None and plan.trajectory else record.decision.target

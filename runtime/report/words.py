@@ -6,13 +6,11 @@ when.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
 
-from mpc.events import Event, EventKind, changes
+from mpc.events import DescribedEvent, Event, EventKind, changes
 from mpc.values import Configuration
 from runtime.control.journal import StepRecord
-
-DAY_S = 86_400.0
+from runtime.report.text import clock, number, plural, seconds
 
 _NOT_APPLIED = (EventKind.HELD_PAUSED, EventKind.HELD_EXCLUDED_PERIOD)
 """What keeps a target from being applied at all."""
@@ -40,37 +38,17 @@ def why(record: StepRecord) -> str:
 
 def place(configuration: Configuration) -> str:
     """A configuration as people say it: `4 executors at 1.8 GHz`."""
-    return f"{_executors(configuration.executors)} at {_frequency(configuration.frequency_khz)}"
+    executors = plural(configuration.executors, "executor")
+    return f"{executors} at {_frequency(configuration.frequency_khz)}"
 
 
-def seconds(value_s: float) -> str:
-    """A time of this size: `12 ms`, `1.25 s`, `75 s`."""
-    if abs(value_s) < 1.0:
-        return f"{value_s * 1e3:.3g} ms"
-    return f"{value_s:.3g} s" if abs(value_s) < 1e3 else f"{value_s:,.0f} s"
-
-
-def number(value: float) -> str:
-    """Three significant digits, thousands apart."""
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
-
-
-def clock(at_s: float, beside_s: float | None = None) -> str:
-    """Local time of day; with the date unless it is near the other time."""
-    at = datetime.fromtimestamp(at_s).astimezone()
-    near = beside_s is not None and abs(beside_s - at_s) < DAY_S
-    return f"{at:%H:%M}" if near else f"{at:%Y-%m-%d %H:%M}"
-
-
-def moment(at_s: float) -> str:
-    """Local date and time to the second."""
-    return f"{datetime.fromtimestamp(at_s).astimezone():%Y-%m-%d %H:%M:%S}"
+def in_words(kind: DescribedEvent, detail: str) -> str:
+    """`scaled out: 2 to 4 executors`."""
+    return f"{kind.words}: {detail}" if detail else kind.words
 
 
 def event_in_words(event: Event) -> str:
-    """`scaled out: 2 to 4 executors`."""
-    words = event.kind.words
-    return f"{words}: {event.detail}" if event.detail else words
+    return in_words(event.kind, event.detail)
 
 
 def events_in_words(events: Iterable[Event]) -> list[str]:
@@ -152,7 +130,7 @@ def _move(record: StepRecord) -> str:
     for event in changes(before, after):
         verb = verbs[event.kind]
         if event.kind in (EventKind.SCALED_OUT, EventKind.SCALED_IN):
-            moves.append(f"{verb} from {before.executors} to {_executors(after.executors)}")
+            moves.append(f"{verb} from {before.executors} to {plural(after.executors, 'executor')}")
         else:
             noun = "" if advised else " the frequency"
             low, high = _frequency(before.frequency_khz), _frequency(after.frequency_khz)
@@ -174,9 +152,5 @@ def _load(record: StepRecord) -> str:
     return ", ".join(parts)
 
 
-def _executors(count: int) -> str:
-    return f"{count} executor{'' if count == 1 else 's'}"
-
-
 def _frequency(frequency_khz: int) -> str:
-    return f"{frequency_khz / 1e6:.3g} GHz"
+    return f"{number(frequency_khz / 1e6)} GHz"

@@ -13,31 +13,6 @@ import msgspec
 from runtime.control.journal import NAME, OLDER_NAME, StepRecord, decode
 
 
-class NoJournal(ValueError):
-    """There is nothing to look at."""
-
-
-def journal_folder(path: Path) -> Path:
-    """The folder of one application: the given one, or the only one inside it."""
-    if _has_journal(path):
-        return path
-    if path.is_file() and path.name in (NAME, OLDER_NAME):
-        return path.parent
-    if not path.is_dir():
-        raise NoJournal(f"{path}: no such folder; give the folder of a journal (journal.folder)")
-    found = sorted(folder for folder in path.iterdir() if _has_journal(folder))
-    if not found:
-        raise NoJournal(f"{path} holds no journal: no {NAME} in it or in a folder of it")
-    if len(found) > 1:
-        names = ", ".join(folder.name for folder in found)
-        raise NoJournal(f"{path} holds the journals of several applications, name one: {names}")
-    return found[0]
-
-
-def _has_journal(folder: Path) -> bool:
-    return any((folder / name).is_file() for name in (NAME, OLDER_NAME))
-
-
 class JournalTail:
     """`poll` gives the records that are new since the last call."""
 

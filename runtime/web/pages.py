@@ -12,21 +12,32 @@ from importlib.resources import files
 import msgspec
 from aiohttp import web
 
+from runtime.metrics.figures import figures_of
 from runtime.metrics.hosts import HostView
+from runtime.metrics.lines import ahead_of, last_values, lines_of, tails_of
 from runtime.metrics.state import RunState
+from runtime.report.charts import Polyline
 from runtime.web.auth import COOKIE, Access
 from runtime.web.metrics import CONTENT_TYPE, ControllerMetrics
 from runtime.web.stream import Stream, event
 
 CHART_POINTS = 1000
 """More than this a chart cannot show; answers are thinned to it."""
+LAST_POINTS = 600
+"""Far enough back for whatever may still hold."""
 WRONG_TOKEN_WAIT_S = 0.5
 _LATE_STEPS = 10
 _LATE_S = 60.0
 _LONGEST_BODY = 4096
 _ANSWER = b"<!-- answer -->"
 _WRONG = b'<p class="problem" role="alert">That is not the token.</p>'
-_OPEN_PATHS = ("/healthz", "/login", "/assets/style.css", "/assets/icon.svg")
+_OPEN_PATHS = (
+    "/healthz",
+    "/login",
+    "/assets/chart.css",
+    "/assets/style.css",
+    "/assets/icon.svg",
+)
 _TYPES = {
     "css": "text/css",
     "js": "text/javascript",
@@ -95,11 +106,11 @@ class Pages:
 
     def step_event(self) -> bytes:
         """What a page needs of the step last added."""
+        state, points = self._state, self._state.points
         document = {
-            "point": self._state.points[-1],
-            "latest": self._state.latest(),
-            "decision": self._state.decisions.last,
-            "hosts": self._hosts(),
+            **self._last_step(),
+            "lines": tails_of(state.catalogue, points, state.step_s),
+            "decision": state.decisions.last,
         }
         return event("step", _encoder.encode(document))
 
@@ -121,27 +132,40 @@ class Pages:
     async def _state_answer(self, _: web.Request) -> web.Response:
         state = self._state
         document = {
+            **self._last_step(),
             "boot": self._boot,
             "now_s": self._wall_s(),
             "live": self._live,
             "window_s": state.window_s,
             "facts": state.facts,
             "step_s": state.step_s,
-            "points": state.history.since(float("-inf"), CHART_POINTS),
-            "latest": state.latest(),
+            "charts": state.catalogue.drawn_charts(state.facts),
+            "lines": self._lines(float("-inf")),
             "decisions": state.decisions.entries,
-            "hosts": self._hosts(),
         }
         return _json(document)
+
+    def _last_step(self) -> dict[str, object]:
+        state, hosts = self._state, self._hosts()
+        view = state.view(hosts)
+        return {
+            "latest": state.latest(view),
+            "figures": figures_of(state, view),
+            "last": last_values(state.catalogue, state.points[-LAST_POINTS:]),
+            "ahead": {} if view.last is None else ahead_of(state.catalogue, view),
+            "hosts": hosts,
+        }
+
+    def _lines(self, since_s: float) -> dict[str, Polyline]:
+        points = self._state.history.since(since_s, CHART_POINTS)
+        return lines_of(self._state.catalogue, points, self._state.step_s)
 
     async def _steps_answer(self, request: web.Request) -> web.Response:
         try:
             since_s = float(request.query.get("since", "-inf"))
         except ValueError:
             raise web.HTTPBadRequest(text="since must be seconds since 1970.\n") from None
-        return _json(
-            {"boot": self._boot, "points": self._state.history.since(since_s, CHART_POINTS)}
-        )
+        return _json({"boot": self._boot, "lines": self._lines(since_s)})
 
     async def _events_answer(self, request: web.Request) -> web.StreamResponse:
         if self._stream.full:

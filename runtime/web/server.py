@@ -21,8 +21,10 @@ from runtime.config import Config
 from runtime.config.web import Web
 from runtime.control.journal import StepRecord
 from runtime.fleet.state import FleetState
+from runtime.metrics.catalogue import CATALOGUE
 from runtime.metrics.facts import Facts, facts_in, facts_of
 from runtime.metrics.hosts import HostView, from_fleet
+from runtime.metrics.metric import Catalogue
 from runtime.metrics.state import MOST_POINTS, WINDOW_S, RunState
 from runtime.web.auth import Access, read_token
 from runtime.web.follow import JournalTail
@@ -52,6 +54,7 @@ class WebServer:
         follow: bool = False,
         hosts: Callable[[], FleetState] | None = None,
         window_s: float | None = WINDOW_S,
+        catalogue: Catalogue = CATALOGUE,
         wall_s: Callable[[], float] = time.time,
     ) -> None:
         """With `follow` new steps are read from the journal too; otherwise they are published."""
@@ -59,10 +62,10 @@ class WebServer:
         self._port = port
         self._follow = follow
         self._fleet = hosts
-        self._state = RunState(facts, window_s)
+        self._state = RunState(facts, window_s, catalogue=catalogue)
         self._tail = JournalTail(journal_folder, None if window_s is None else MOST_POINTS)
         self._stream = Stream()
-        self._metrics = ControllerMetrics()
+        self._metrics = ControllerMetrics(catalogue)
         self._pages = Pages(
             access, self._state, self._stream, self._metrics, self._hosts, not follow, wall_s
         )
@@ -150,7 +153,7 @@ class WebServer:
         try:
             if not self._state.add(record):
                 return
-            self._metrics.observe(record, self._state)
+            self._metrics.observe(self._state)
             if self._stream.readers:
                 self._stream.send(self._pages.step_event())
         except Exception:
@@ -158,7 +161,7 @@ class WebServer:
 
     def _hosts(self) -> tuple[HostView, ...]:
         if self._fleet is None:
-            return self._state.told_hosts
+            return self._state.reported_hosts
         return from_fleet(self._fleet())
 
 

@@ -1,36 +1,43 @@
 """The state at a glance in a terminal: the figures of the page, with a line of blocks for each."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from fnmatch import fnmatch
 
 from rich.console import Group, RenderableType
 from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from forecasting.sparse import held
-from mpc.values import Configuration
+from mpc.events import Severity
+from mpc.values import CostTerms
+from runtime.metrics.figures import GlanceFigure, figures_of
 from runtime.metrics.hosts import HostView
-from runtime.metrics.points import Point
-from runtime.metrics.state import RunState
-from runtime.report.words import clock, number, place, seconds
+from runtime.metrics.lines import held_values
+from runtime.metrics.state import Latest, RunState
+from runtime.metrics.view import View
+from runtime.report.text import FORMATS, clock, number
+from runtime.report.words import place
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 _DECISIONS = 6
-_LABELS = 46
+_LABELS = 50
 """Columns in front of a line of blocks."""
 _FEWEST_BLOCKS = 10
+_MOODS = {"good": "green", "bad": "red", "": ""}
+_SEVERITIES = {Severity.INFO: "green", Severity.NOTICE: "yellow", Severity.WARNING: "red"}
 _CONDITIONS = {"controlled": "green", "watched": "green", "recovered": "green", "lost": "red"}
 
 
 def screen(state: RunState, now_s: float, width: int) -> RenderableType:
     """Everything, for a terminal of so many columns."""
-    latest = state.latest()
+    view = state.view(now_s=now_s)
+    latest = state.latest(view)
     if latest is None:
         return Text(f"{state.facts.application}: no step yet", style="dim")
-    parts: list[RenderableType] = [_head(state, now_s), _figures(state, width)]
+    parts: list[RenderableType] = [_head(state, now_s), _figures(state, view, width)]
     if latest.alternatives and latest.cost is not None:
-        parts.append(_alternatives(state))
-    hosts = _hosts(state.told_hosts)
+        parts.append(_alternatives(latest, latest.cost))
+    hosts = _hosts(state.reported_hosts)
     if hosts is not None:
         parts.append(hosts)
     parts.append(_decisions(state))
@@ -70,81 +77,55 @@ def _head(state: RunState, now_s: float) -> Text:
     return head
 
 
-def _figures(state: RunState, width: int) -> Table:
-    points = state.points
-    last, first = points[-1], points[0]
-    target_s = state.facts.target_latency_s
+def _figures(state: RunState, view: View, width: int) -> Table:
     columns = max(width - _LABELS, _FEWEST_BLOCKS)
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="bold")
     grid.add_column(justify="right")
     grid.add_column(style="dim")
     grid.add_column(no_wrap=True)
-
-    def row(name: str, value: str, note: str, values: Sequence[float | None]) -> None:
-        grid.add_row(name, value, note, sparkline(values, [False] * len(values), columns))
-
-    arrivals_per_s = held([point.arrivals_per_s for point in points])
-    latencies_s = held([point.latency_s for point in points])
-    latency_s = latencies_s[-1]
-    latency = Text("-" if latency_s is None else seconds(latency_s))
-    if latency_s is not None and target_s is not None:
-        latency.stylize("red" if _is_late(latency_s, target_s) else "green")
-    row("arrivals", _per_s(arrivals_per_s[-1]), _next(state), arrivals_per_s)
-    grid.add_row(
-        "latency",
-        latency,
-        "target unknown" if target_s is None else f"target {seconds(target_s)}",
-        sparkline(latencies_s, [_is_late(each, target_s) for each in latencies_s], columns),
-    )
-    executors = [point.observed.executors for point in points]
-    row("executors", *_stages(last, lambda c: str(c.executors)), executors)
-    row(
-        "frequency",
-        *_stages(last, lambda c: f"{c.frequency_khz / 1e6:.2f}", " GHz"),
-        [point.observed.frequency_khz for point in points],
-    )
-    power = "-" if last.power_w is None else f"{number(last.power_w)} W"
-    source = last.power_source if last.power_w else "not known"
-    row("power", power, source, [point.power_w for point in points])
-    steps, late_steps = last.steps - first.steps, last.late_steps - first.late_steps
-    if target_s is not None and steps:
-        grid.add_row("late steps", number(late_steps), f"of {number(steps)}", "")
-    energy_j = last.energy_j - first.energy_j
-    if energy_j > 0:
-        over = f"since {clock(first.at_s, last.at_s)}"
-        grid.add_row("energy", f"{number(energy_j / 1e3)} kJ", over, "")
+    for figure in figures_of(state, view):
+        words = Text(FORMATS[figure.format](figure.value), _MOODS[figure.mood])
+        values, limit = _drawn(state, figure.name)
+        late = [value is not None and limit is not None and value > limit for value in values]
+        grid.add_row(
+            figure.title.lower(), words, _note(state, figure), sparkline(values, late, columns)
+        )
     return grid
 
 
-def _is_late(latency_s: float | None, target_s: float | None) -> bool:
-    return latency_s is not None and target_s is not None and latency_s > target_s
+def _note(state: RunState, figure: GlanceFigure) -> str:
+    if figure.total is None or figure.value is None:
+        return figure.note
+    if figure.out_of is not None:
+        return f"of {number(figure.out_of)}"
+    points = state.points
+    return f"since {clock(points[0].at_s, points[-1].at_s)}, {figure.note}"
 
 
-def _stages(last: Point, words: Callable[[Configuration], str], unit: str = "") -> tuple[str, str]:
-    observed = f"{words(last.observed)}{unit}"
-    return observed, f"requested {words(last.requested)}, plan {words(last.planned)}"
+def _drawn(state: RunState, name: str) -> tuple[Sequence[float | None], float | None]:
+    """The line beside a figure, and the limit above which it is red."""
+    metric = state.catalogue[name]
+    glance = metric.glance
+    if glance is None or glance.curve is None:
+        return (), None
+    chosen = [curve for curve in metric.curves if fnmatch(curve.key, glance.curve)]
+    lines = [held_values(metric, curve, state.points) for curve in chosen]
+    merged = [
+        next((value for value in values if value is not None), None)
+        for values in zip(*lines, strict=True)
+    ]
+    return merged, glance.limit(state.facts)
 
 
-def _next(state: RunState) -> str:
-    latest = state.latest()
-    return "" if latest is None or not latest.fan else f"next {_per_s(latest.fan[0].per_s)}"
-
-
-def _per_s(value: float | None) -> str:
-    return "-" if value is None else f"{number(value)}/s"
-
-
-def _alternatives(state: RunState) -> Table:
-    latest = state.latest()
-    assert latest is not None and latest.cost is not None
+def _alternatives(latest: Latest, chosen: CostTerms) -> Table:
     grid = Table(box=None, pad_edge=False, title="Rejected", title_justify="left")
     for name in ("configuration", "latency", "resource", "switching", "cost", "more"):
         grid.add_column(name, justify="left" if name == "configuration" else "right")
     for each in latest.alternatives:
         cost = each.cost
         terms = (cost.latency, cost.resource, cost.switching, cost.total)
-        more = cost.total - latest.cost.total
+        more = cost.total - chosen.total
         cells = (f"{term:.3f}" for term in terms)
         grid.add_row(place(each.configuration), *cells, f"{more:+.3f}")
     return grid
@@ -169,7 +150,8 @@ def _decisions(state: RunState) -> Table:
         held = entry.before == entry.requested
         words = escape(entry.words)
         for event in entry.events:
-            words += f"\n[yellow]{escape(event.words)}[/yellow]"
+            style = _SEVERITIES[event.severity]
+            words += f"\n[{style}]{escape(event.words)}[/{style}]"
         times = f"\n[dim]{entry.times} steps[/dim]" if entry.times > 1 else ""
         grid.add_row(clock(entry.at_s, entry.last_at_s), words + times, style="dim" if held else "")
     return grid

@@ -13,8 +13,8 @@ from runtime.agent.service.settings import AgentConfig, load_agent_config
 from runtime.config import Config, load_config
 from runtime.config.documents import configuration_page, default_toml
 from runtime.config.options import Option, options
-from runtime.control.event_page import events_page
 from runtime.documents import GENERATED, write_generated
+from runtime.metrics.documents import events_page
 
 ROOT = Path(__file__).parents[2]
 
@@ -31,7 +31,8 @@ def test_the_generated_files_are_fresh(path: Path) -> None:
 def test_every_event_is_on_its_page_with_words_and_advice() -> None:
     rows = [line for line in events_page().splitlines() if line.startswith("| `")]
     for kind, row in zip(EventKind, rows, strict=True):
-        assert row.startswith(f"| `{kind.value}` | {kind.words} |")
+        assert row.startswith(f"| `{kind.value}` | {kind.severity.value} |")
+        assert kind.words in row
         assert kind.advice in row
 
 

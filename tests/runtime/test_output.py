@@ -19,6 +19,7 @@ from runtime.cli.output import (
     table,
     write_json,
 )
+from runtime.report.text import MISSING
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +36,13 @@ ROWS = [Row("peak", 15, 60.5), Row("lat-power-h2", 12_345, 49.401234, 0.01)]
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (None, "-"),
+        (None, MISSING),
         (True, "yes"),
         (14_000_000, "14,000,000"),
         (0.0123456, "0.01235"),
         (123456.7, "123,457"),
         (2.0, "2"),
-        (math.nan, "nan"),
+        (math.nan, MISSING),
         ("lat-node", "lat-node"),
     ],
 )

@@ -4,9 +4,11 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from runtime import documents
+
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.md")])
-GENERATED = {"commands.md", "configuration.md", "agent-configuration.md", "events.md"}
+GENERATED = {path.name for path in documents.GENERATED}
 WRITTEN = [page for page in PAGES if page.name not in GENERATED]
 
 _SHELLS = {"", "sh", "bash", "console"}

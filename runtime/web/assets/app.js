@@ -1,11 +1,10 @@
 // Loads the state, follows the events of the server and redraws. Reconnects by itself.
 
-import { Chart, nearest } from "./chart.js";
+import { Chart } from "./chart.js";
 import { duration, timeOfDay } from "./format.js";
 import * as panels from "./panels.js";
-import { SPECS } from "./specs.js";
 
-const MOST_POINTS = 2000;
+const MOST_PAIRS = 2000;
 const RETRY_MS = 2000;
 const WINDOWS = [["2 min", 120], ["5 min", 300], ["15 min", 900], ["1 h", 3600], ["all", null]];
 const FEWEST_STEPS = 240;
@@ -16,28 +15,26 @@ let clockOffsetS = 0;
 let windowS;
 let source = null;
 
-const charts = SPECS.map((spec) => new Chart(spec, hover));
+let charts = [];
 
 function hover(at) {
   for (const chart of charts) chart.hover(at);
-  const point = at === null || !state ? null : nearest(state.points, at);
-  document.body.dataset.hover = point ? point.step : "";
+  document.body.dataset.hover = at ?? "";
 }
 
+const ends = (place) => Object.values(state.lines).map((line) => line.filter(Boolean).at(place)?.[0]).filter(Boolean);
+
 function span() {
-  const { points, latest } = state;
-  if (!points.length) return [state.now_s - 300, state.now_s];
-  const last = points[points.length - 1].at_s;
-  const reach = latest ? Math.max(latest.fan.length, latest.plan.length - 1) * state.step_s : 0;
-  const oldest = points[0].at_s;
+  const last = state.latest?.at_s;
+  if (!last) return [state.now_s - 300, state.now_s];
+  const oldest = Math.min(last, ...ends(0));
+  const reach = Math.max(last, ...Object.values(state.ahead).map((pairs) => pairs.at(-1)[0]));
   const from = windowS === null ? oldest : Math.max(last - windowS, Math.min(oldest, last - 60));
-  return [from, Math.max(last + reach, from + 1)];
+  return [from, Math.max(reach, from + 1)];
 }
 
 function draw() {
-  const [from, to] = span();
-  const inView = state.points.filter((point) => point.at_s >= from);
-  const data = { ...state, stepS: state.step_s, span: [from, to], inView };
+  const data = { ...state, span: span(), now: state.latest?.at_s, clock: true };
   panels.figures(byId("figures"), data);
   if (state.latest) for (const chart of charts) chart.draw(data);
   panels.decisions(byId("decisions"), state.decisions);
@@ -60,7 +57,7 @@ function draw() {
 
 function tell() {
   const connection = document.body.dataset.connection;
-  const last = state?.points[state.points.length - 1];
+  const last = state?.latest;
   const age = last ? Math.max(0, Date.now() / 1000 + clockOffsetS - last.at_s) : null;
   const stale = age !== null && age > Math.max(5 * state.step_s, 5);
   let words = { connecting: "connecting", lost: "connection lost, trying again" }[connection];
@@ -96,22 +93,20 @@ async function load() {
   clockOffsetS = state.now_s - Date.now() / 1000;
   if (windowS === undefined) {
     const fewestS = FEWEST_STEPS * state.step_s;
+    charts = state.charts.map((spec) => new Chart(spec, hover));
+    byId("charts").append(...charts.map((chart) => chart.root));
     choose(WINDOWS.find(([, seconds]) => seconds === null || seconds >= fewestS)[1]);
   }
   draw();
 }
 
 function take(step) {
-  const last = state.points[state.points.length - 1];
-  if (last && step.point.at_s <= last.at_s && step.point.step <= last.step) return;
-  state.points = state.points.filter((point) => point.at_s < step.point.at_s);
-  state.points.push(step.point);
-  if (state.window_s !== null) {
-    const oldest = step.point.at_s - state.window_s;
-    state.points = state.points.filter((point) => point.at_s >= oldest);
-  }
-  state.latest = step.latest;
-  state.hosts = step.hosts;
+  const { latest } = state;
+  if (latest && step.latest.at_s <= latest.at_s && step.latest.step <= latest.step) return;
+  for (const [key, end] of Object.entries(step.lines)) state.lines[key] = continued(state.lines[key] ?? [], end);
+  Object.assign(state, {
+    latest: step.latest, figures: step.figures, last: step.last, ahead: step.ahead, hosts: step.hosts,
+  });
   const index = state.decisions.findIndex((entry) => (
     entry.step === step.decision.step && entry.at_s === step.decision.at_s
   ));
@@ -119,8 +114,17 @@ function take(step) {
   else state.decisions.push(step.decision);
   state.decisions = state.decisions.slice(-60);
   // The server thins what is too much to draw.
-  if (state.points.length > MOST_POINTS) load().catch(() => {});
+  if (Object.values(state.lines).some((line) => line.length > MOST_PAIRS)) load().catch(() => {});
   else draw();
+}
+
+// A line with its new end, from the first time of the end on; without what is too old.
+function continued(line, end) {
+  const first = end.find(Boolean)?.[0];
+  const oldest = state.window_s === null ? -Infinity : state.latest.at_s - state.window_s;
+  const until = first === undefined ? -1 : line.findIndex((pair) => pair && pair[0] >= first);
+  const kept = (until < 0 ? line : line.slice(0, until)).filter((pair) => !pair || pair[0] >= oldest);
+  return [...kept, ...end];
 }
 
 function connect() {
@@ -128,7 +132,7 @@ function connect() {
   source = new EventSource("/api/events");
   source.addEventListener("hello", async (event) => {
     const hello = JSON.parse(event.data);
-    const last = state?.points[state.points.length - 1];
+    const last = state?.latest;
     try {
       // Another server, or steps that were missed: read it all again.
       if (!state || hello.boot !== state.boot || hello.at_s !== (last?.at_s ?? null)) await load();
@@ -174,6 +178,5 @@ function choose(seconds) {
 }
 
 windows();
-byId("charts").append(...charts.map((chart) => chart.root));
 setInterval(tell, 1000);
 connect();

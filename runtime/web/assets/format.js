@@ -26,7 +26,8 @@ export function short(value, digits = 3) {
 export const cost = (value) => (known(value) ? value.toFixed(3) : MISSING);
 export const difference = (value) => (known(value) ? signed.format(value) : MISSING);
 export const watts = (value) => (known(value) ? `${short(value)} W` : MISSING);
-export const gigahertz = (khz) => (known(khz) ? `${(khz / 1e6).toFixed(2)} GHz` : MISSING);
+export const hertz = (value) => (known(value) ? `${(value / 1e9).toFixed(2)} GHz` : MISSING);
+export const gigahertz = (khz) => hertz(khz * 1000);
 export const place = (configuration) => `${configuration.executors} × ${gigahertz(configuration.frequency_khz)}`;
 
 export function seconds(value) {
@@ -34,12 +35,18 @@ export function seconds(value) {
   return Math.abs(value) < 1 ? `${short(value * 1e3)} ms` : `${short(value)} s`;
 }
 
-export function energy(joules) {
-  if (!known(joules)) return MISSING;
+export function joules(value) {
+  if (!known(value)) return MISSING;
   const units = [[3.6e6, "kWh"], [3600, "Wh"], [1, "J"]];
-  const [size, unit] = units.find(([each]) => joules >= each) ?? units[2];
-  return `${short(joules / size)} ${unit}`;
+  const [size, unit] = units.find(([each]) => value >= each) ?? units[2];
+  return `${short(value / size)} ${unit}`;
 }
+
+// By the names that declarations use (runtime/report/text.py).
+export const FORMATS = {
+  number, seconds, hertz, watts, joules, cost,
+  per_s: (value) => (known(value) ? `${number(value)} items/s` : MISSING),
+};
 
 export function duration(s) {
   if (s < 90) return `${Math.round(s)} s`;
@@ -54,4 +61,10 @@ export const timeOfDay = (s) => clock.format(s * 1000);
 export function tickTime(s, everyS) {
   if (everyS < 60) return clock.format(s * 1000);
   return (everyS < 43200 ? minute : day).format(s * 1000);
+}
+
+// Since the start; `spanS`: how long the axis is.
+export function elapsed(s, spanS) {
+  const [size, unit] = spanS >= 21600 ? [3600, "h"] : spanS >= 900 ? [60, "min"] : [1, "s"];
+  return `${short(s / size, 4)} ${unit}`;
 }

@@ -1,11 +1,11 @@
 // The panels that are text: figures at a glance, decisions, alternatives, agents and queries.
 // Text is always set as text, never as markup.
 
+import { html } from "./chart.js";
 import {
-  MISSING, cost, difference, duration, energy, gigahertz, known, number, place, seconds, short, timeOfDay,
+  FORMATS, MISSING, cost, difference, duration, gigahertz, known, number, place, seconds, short, timeOfDay,
   watts,
 } from "./format.js";
-import { lastTold } from "./sparse.js";
 
 const MOST_DECISIONS = 20;
 const SIGNS = {
@@ -13,88 +13,44 @@ const SIGNS = {
   down: ["▼", "less capacity"],
   hold: ["=", "held"],
 };
-const GOOD_EVENTS = new Set([
-  "started", "resumed", "dead_time_learned", "executor_started", "executor_drained",
-  "agent_recovered", "query_started", "query_recovered", "session_recovered", "cluster_recovered",
-]);
 const MOODS = {
   controlled: "good", watched: "good", recovered: "good", lost: "bad", "no agent": "bad",
 };
 
-function node(name, className, ...children) {
-  const made = document.createElement(name);
-  if (className) made.className = className;
-  made.append(...children.filter((child) => child !== null && child !== undefined));
-  return made;
-}
-
-const empty = (words) => node("p", "empty", words);
-const cell = (text, className = "") => node("td", className, text);
+const empty = (words) => html("p", "empty", words);
+const cell = (text, className = "") => html("td", className, text);
 export const total = (terms) => (terms ? terms.latency + terms.resource + terms.switching : null);
 
-// At a glance. A step in which no batch ended tells neither rate nor latency: the last are shown.
+// At a glance. What is counted is counted over the time in view.
 export function figures(host, data) {
-  const { latest, points, facts } = data;
-  const last = points[points.length - 1];
-  if (!last || !latest) {
-    host.replaceChildren(empty("No step yet: the first one is due soon."));
-    return;
+  if (!data.figures.length) host.replaceChildren(empty("No step yet: the first one is due soon."));
+  else host.replaceChildren(...data.figures.map((each) => glance(each, data)));
+}
+
+function glance(each, data) {
+  const format = FORMATS[each.format];
+  if (!each.total || !known(each.value)) {
+    return figure(each.title, ...split(format(each.value)), each.note, each.mood);
   }
-  const first = data.inView[0] ?? last;
-  host.replaceChildren(
-    figure(
-      "Arrivals", number(lastTold(points, (point) => point.arrivals_per_s, data.stepS)), "items/s",
-      `next ${number(latest.fan[0]?.per_s)}`,
-    ),
-    latencyFigure(data, facts.target_latency_s),
-    lateFigure(first, last, facts.target_latency_s),
-    figure(
-      "Executors", number(last.observed.executors),
-      known(facts.max_executors) ? `of ${facts.max_executors}` : "",
-      `requested ${last.requested.executors}`,
-    ),
-    figure(
-      "Frequency", ...split(gigahertz(last.observed.frequency_khz)),
-      `requested ${gigahertz(last.requested.frequency_khz)}`,
-    ),
-    figure("Power", ...split(watts(last.power_w)), known(last.power_w) ? last.power_source : "not known"),
-    energyFigure(first, last, data.inView),
-    costFigure(latest),
-  );
+  const [value, spanS] = rise(data, each.total);
+  if (!each.share_of) {
+    return figure(each.title, ...split(format(value)), `${duration(spanS)}, ${each.note}`);
+  }
+  const [all] = rise(data, each.share_of);
+  const share = all ? `${short((100 * value) / all, 2)} % in view` : "";
+  return figure(each.title, format(value), `of ${number(all)}`, share, value ? "bad" : "");
 }
 
-function latencyFigure({ points, latest, stepS }, target) {
-  const latency = lastTold(points, (point) => point.latency_s, stepS);
-  const aim = known(target) ? `target ${seconds(target)}` : "target unknown";
-  const mood = known(latency) && known(target) ? (latency > target ? "bad" : "good") : "";
-  const note = latest.latency_kind ? `${aim}, ${latest.latency_kind}` : aim;
-  return figure("Latency", ...split(seconds(latency)), note, mood);
-}
-
-function lateFigure(first, last, target) {
-  const steps = last.steps - first.steps, late = last.late_steps - first.late_steps;
-  if (!known(target)) return figure("Late steps", MISSING, "", "target unknown");
-  const share = steps ? `${short((100 * late) / steps, 2)} % in view` : "";
-  return figure("Late steps", number(late), `of ${number(steps)}`, share, late ? "bad" : "");
-}
-
-function energyFigure(first, last, inView) {
-  const powered = inView.filter((point) => known(point.power_w));
-  const sources = [...new Set(powered.map((point) => point.power_source))];
-  if (!sources.length) return figure("Energy", MISSING, "", "not known");
-  const note = `${duration(last.at_s - first.at_s)}, ${sources.join(" and ")}`;
-  return figure("Energy", ...split(energy(last.energy_j - first.energy_j)), note);
-}
-
-function costFigure(latest) {
-  if (!latest.cost) return figure("Plan cost", MISSING, "", "this policy does not plan");
-  const note = latest.proven ? "proven optimal" : `bound ${cost(latest.lower_bound)}`;
-  return figure("Plan cost", cost(total(latest.cost)), "", note);
+// How much a running total rose in view, and over what time.
+function rise({ lines, span }, key) {
+  const pairs = (lines[key] ?? []).filter((pair) => pair && pair[0] >= span[0]);
+  const [first, last] = [pairs[0], pairs[pairs.length - 1]];
+  return first ? [last[1] - first[1], last[0] - first[0]] : [0, 0];
 }
 
 function figure(name, value, unit, note, mood = "") {
-  const shown = node("p", "value", node("strong", "", value), unit ? node("span", "unit", unit) : null);
-  return node("div", `figure ${mood}`, node("h3", "", name), shown, node("p", "note", note ?? ""));
+  const shown = html("p", "value", html("strong", "", value), unit ? html("span", "unit", unit) : null);
+  return html("div", `figure ${mood}`, html("h3", "", name), shown, html("p", "note", note ?? ""));
 }
 
 // "1.2 GHz" as its figure and its unit.
@@ -106,7 +62,7 @@ function split(text) {
 export function decisions(host, entries) {
   const newest = [...entries].reverse().slice(0, MOST_DECISIONS);
   host.replaceChildren(...newest.map(decision));
-  if (!newest.length) host.append(node("li", "empty", "None yet."));
+  if (!newest.length) host.append(html("li", "empty", "None yet."));
 }
 
 function decision(entry) {
@@ -115,23 +71,23 @@ function decision(entry) {
   const more = aim.executors - before.executors || aim.frequency_khz - before.frequency_khz;
   const kind = more > 0 ? "up" : more < 0 ? "down" : "hold";
   const [mark, meaning] = SIGNS[kind];
-  const sign = node("span", `sign ${kind}`, mark);
+  const sign = html("span", `sign ${kind}`, mark);
   sign.title = meaning;
-  const when = node("time", "", timeOfDay(entry.at_s));
+  const when = html("time", "", timeOfDay(entry.at_s));
   when.dateTime = new Date(entry.at_s * 1000).toISOString();
   const times = entry.times > 1
-    ? node("span", "times", `${number(entry.times)} steps, until ${timeOfDay(entry.last_at_s)}`)
+    ? html("span", "times", `${number(entry.times)} steps, until ${timeOfDay(entry.last_at_s)}`)
     : null;
   const events = entry.events.map((event) => (
-    node("li", GOOD_EVENTS.has(event.kind) ? "event good" : "event warn", event.words)
+    html("li", `event ${event.severity}`, event.words)
   ));
-  return node(
+  return html(
     "li", kind, sign,
-    node(
+    html(
       "div", "",
-      node("p", "when", when, times),
-      node("p", "words", entry.words),
-      events.length ? node("ul", "events", ...events) : null,
+      html("p", "when", when, times),
+      html("p", "words", entry.words),
+      events.length ? html("ul", "events", ...events) : null,
     ),
   );
 }
@@ -153,26 +109,26 @@ export function alternatives(host, latest) {
     rows.push(costRow("", place(each.configuration), each.cost, difference(more)));
     const reason = cell(each.reason);
     reason.colSpan = 6;
-    rows.push(node("tr", "reason", reason));
+    rows.push(html("tr", "reason", reason));
   }
   const head = table(["Configuration", "Latency", "Resource", "Switching", "Cost", "More"], rows);
   for (const index of [1, 2, 3]) head.rows[0].cells[index].className = "wide";
-  host.replaceChildren(node("p", "note", note), head);
+  host.replaceChildren(html("p", "note", note), head);
   if (!latest.alternatives.length) host.append(empty("No other first move was recorded."));
 }
 
 function costRow(className, name, terms, more) {
   const parts = [terms.latency, terms.resource, terms.switching].map((term) => cell(cost(term), "wide"));
-  return node("tr", className, node("th", "", name), ...parts, cell(cost(total(terms))), cell(more));
+  return html("tr", className, html("th", "", name), ...parts, cell(cost(total(terms))), cell(more));
 }
 
 function table(heads, rows) {
-  const head = node("thead", "", node("tr", "", ...heads.map((name) => node("th", "", name))));
-  return node("table", "", head, node("tbody", "", ...rows));
+  const head = html("thead", "", html("tr", "", ...heads.map((name) => html("th", "", name))));
+  return html("table", "", head, html("tbody", "", ...rows));
 }
 
 export function hosts(host, list, live) {
-  if (list.length) host.replaceChildren(node("ul", "hosts", ...list.map(hostItem)));
+  if (list.length) host.replaceChildren(html("ul", "hosts", ...list.map(hostItem)));
   else if (live) host.replaceChildren(empty("No agents: frequencies stay as they are (agents.urls)."));
   else host.replaceChildren(empty("The journal tells of no agent."));
 }
@@ -186,19 +142,19 @@ function hostItem(each) {
   if (known(each.power_w)) facts.push(`${watts(each.power_w)} ${each.power_source ?? ""}`.trim());
   if (known(each.executors)) facts.push(`${each.executors} executor${each.executors === 1 ? "" : "s"}`);
   if (known(each.age_s)) facts.push(`read ${duration(each.age_s)} ago`);
-  return node(
+  return html(
     "li", MOODS[each.condition] ?? "warn",
-    node("p", "", node("span", "dot"), node("strong", "", each.name), node("span", "condition", each.condition)),
-    facts.length ? node("p", "note", facts.join(" · ")) : null,
-    each.problem ? node("p", "problem", each.problem) : null,
+    html("p", "", html("span", "dot"), html("strong", "", each.name), html("span", "condition", each.condition)),
+    facts.length ? html("p", "note", facts.join(" · ")) : null,
+    each.problem ? html("p", "problem", each.problem) : null,
   );
 }
 
 export function queries(panel, host, list) {
   panel.hidden = !list.length;
-  const rows = list.map((each) => node(
+  const rows = list.map((each) => html(
     "tr", "",
-    node("th", "", String(each.query ?? MISSING)),
+    html("th", "", String(each.query ?? MISSING)),
     cell(String(each.activity ?? MISSING)),
     cell(known(each.arrivals_per_s) ? `${number(each.arrivals_per_s)}/s` : MISSING),
     cell(seconds(each.latency_s)),

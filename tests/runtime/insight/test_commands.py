@@ -128,10 +128,11 @@ def test_replay_of_another_policy_is_estimated(
 def test_reports_are_whole_pages(journals: Path, tmp_path: Path) -> None:
     assert run("report", journals / "limited", "-o", tmp_path / "one.html") == 0
     assert run("report", journals / "limited", journals / "peak", "-o", tmp_path / "two.html") == 0
-    for name in ("one", "two"):
+    for name, figures in (("one", 6), ("two", 5)):
         page = (tmp_path / f"{name}.html").read_text()
         tree = ElementTree.fromstring(page.removeprefix("<!DOCTYPE html>\n"))
-        assert len(tree.findall(".//figure")) == 5
+        (data,) = (node for node in tree.iter("script") if node.get("id") == "drawing")
+        assert len(json.loads(data.text or "")["charts"]) == figures
         assert "http://" not in page.replace("http://www.w3.org/2000/svg", "")
         assert "https://" not in page
     assert "difference" in (tmp_path / "two.html").read_text()

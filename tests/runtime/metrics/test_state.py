@@ -17,10 +17,11 @@ from mpc.values import Applied, Configuration
 from runtime.control.journal import StepRecord
 from runtime.metrics.facts import Facts, facts_of
 from runtime.metrics.fan import FEWEST_ERRORS, ForecastErrors
+from runtime.metrics.points import StepPoint
 from runtime.metrics.state import RunState
 from tests.runtime.control.records import plain_record
 from tests.runtime.control.records import records as any_record
-from tests.runtime.web.recorded import config, told_by_batch
+from tests.runtime.web.recorded import config, reported_by_batch
 
 FACTS = facts_of(config(), "orders")
 
@@ -37,13 +38,21 @@ def test_points_tell_what_the_records_say(records: tuple[StepRecord, ...]) -> No
     assert len(state.points) == len(records)
     for point, record in zip(state.points, records, strict=True):
         measured, plan = record.measurement, record.decision.plan
-        assert point.arrivals_per_s == measured.arrivals_per_s
-        assert point.requested == record.applied.requested
-        assert point.observed == record.applied.observed
-        assert point.planned == (record.decision.target if plan is None else plan.trajectory[0])
-        assert point.cost == (None if plan is None else plan.cost)
+        planned = record.decision.target if plan is None else plan.trajectory[0]
+        values = point.values
+        assert values.get("arrivals/arrived") == measured.arrivals_per_s
+        assert values["executors/requested"] == record.applied.requested.executors
+        assert values["frequency/observed"] == record.applied.observed.frequency_khz * 1000
+        assert values["executors/plan"] == planned.executors
+        assert values.get("cost/latency") == (None if plan is None else plan.cost.latency)
     late = [r.measurement.latency_s for r in records if (r.measurement.latency_s or 0.0) > 1.5]
-    assert state.points[-1].late_steps == len(late) == sum(point.late for point in state.points) > 0
+    marked = [point.values["latency/late"] for point in state.points if is_late(point)]
+    assert marked == late
+    assert state.points[-1].values["late_steps"] == len(late) > 0
+
+
+def is_late(point: StepPoint) -> bool:
+    return "latency/late" in point.values
 
 
 def test_what_was_expected_is_the_forecast_of_the_step_before(
@@ -52,23 +61,22 @@ def test_what_was_expected_is_the_forecast_of_the_step_before(
     state = state_of(records)
     for before, point in zip(records, state.points[1:], strict=False):
         expected = before.decision.expected_arrivals_per_s
-        assert point.expected_per_s == (None if expected is None else expected[0])
+        shown = point.values.get("arrivals/expected")
+        assert shown == (None if expected is None else expected[0])
 
 
 def test_energy_is_power_over_the_steps(records: tuple[StepRecord, ...]) -> None:
     state = state_of(records)
     total_j = sum(record.measurement.power_w or 0.0 for record in records)  # steps of a second
-    assert isclose(state.points[-1].energy_j, total_j, rel_tol=1e-9)
+    assert isclose(state.points[-1].values["energy_joules"], total_j, rel_tol=1e-9)
 
 
 def test_the_fan_covers_most_of_what_came(records: tuple[StepRecord, ...]) -> None:
-    points = state_of(records).points
+    values = [point.values for point in state_of(records).points]
     inside = [
-        point.low_per_s <= point.arrivals_per_s <= point.high_per_s
-        for point in points
-        if point.low_per_s is not None
-        and point.high_per_s is not None
-        and point.arrivals_per_s is not None
+        each["arrivals/low"] <= each["arrivals/arrived"] <= each["arrivals/high"]
+        for each in values
+        if "arrivals/low" in each and "arrivals/arrived" in each
     ]
     assert len(inside) > 100
     assert 0.6 < sum(inside) / len(inside) < 0.95
@@ -94,15 +102,15 @@ def test_forecasts_are_compared_with_the_step_a_rate_belongs_to(
         decision = replace(record.decision, expected_arrivals_per_s=rates)
         measured = replace(record.measurement, arrivals_per_s=100.0 * index**2)
         exact.append(replace(record, measurement=measured, decision=decision))
-    state = state_of(told_by_batch(tuple(exact), 5, age_steps))
-    latest = state.latest()
-    assert latest is not None and len(latest.fan) == 3
-    for each in latest.fan:
+    state = state_of(reported_by_batch(tuple(exact), 5, age_steps))
+    fan = state.view().fan
+    assert len(fan) == 3
+    for each in fan:
         assert each.low_per_s == each.high_per_s == each.per_s
 
 
 def test_forecasts_that_nobody_answers_are_forgotten(records: tuple[StepRecord, ...]) -> None:
-    errors, silent = ForecastErrors(), told_by_batch(records[:1], 1, 1)[0]
+    errors, silent = ForecastErrors(), reported_by_batch(records[:1], 1, 1)[0]
     planned = next(r.decision for r in records if r.decision.expected_arrivals_per_s is not None)
     for step in range(1, 2000):
         measured = replace(silent.measurement, step=step)
@@ -133,7 +141,7 @@ def test_hosts_are_known_by_their_events() -> None:
     lost = Event(EventKind.AGENT_LOST, "w2: connection refused")
     back = Event(EventKind.AGENT_RECOVERED, "w1: answers again")
     state = state_of((replace(plain_record(1), events=(lost, back)),))
-    assert [(host.name, host.condition) for host in state.told_hosts] == [
+    assert [(host.name, host.condition) for host in state.reported_hosts] == [
         ("w1", "recovered"),
         ("w2", "lost"),
     ]
@@ -166,9 +174,9 @@ def test_unapplied_requests_are_timed() -> None:
     waiting = Applied(requested=more, observed=place)
     steps = [replace(plain_record(step), applied=waiting) for step in (1, 2, 3)]
     state = state_of(tuple(steps))
-    assert state.unapplied_since_s == {"executors": 1001.0, "frequency": None}
+    assert state.view().unapplied_s == {"executors": 2.0, "frequency": 0.0}
     state.add(replace(plain_record(4), applied=Applied(more, more)))
-    assert state.unapplied_since_s == {"executors": None, "frequency": None}
+    assert state.view().unapplied_s == {"executors": 0.0, "frequency": 0.0}
 
 
 @settings(max_examples=15)
@@ -184,5 +192,5 @@ def test_no_record_is_too_strange(found: list[StepRecord]) -> None:
 @pytest.mark.parametrize("known", [True, False])
 def test_without_a_target_nothing_is_late(records: tuple[StepRecord, ...], known: bool) -> None:
     state = state_of(records, FACTS if known else Facts(application="orders"))
-    assert any(point.late for point in state.points) is known
+    assert any(is_late(point) for point in state.points) is known
     assert state.step_s == 1.0

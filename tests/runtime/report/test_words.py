@@ -12,14 +12,8 @@ from hypothesis import given, settings
 from mpc.events import Event, EventKind
 from mpc.values import Configuration, Decision
 from runtime.control.journal import StepRecord
-from runtime.report.words import (
-    clock,
-    event_in_words,
-    events_in_words,
-    folded,
-    moment,
-    why,
-)
+from runtime.report.text import clock, moment
+from runtime.report.words import event_in_words, events_in_words, folded, why
 from tests.runtime.control.cluster import SHORT, LoopRun
 from tests.runtime.control.records import plain_record, records
 

@@ -41,7 +41,7 @@ def recorded(steps: int, seed: int = 1, began_s: float = 1_700_000_000.0) -> tup
     return tuple(_steps(steps, seed, began_s))
 
 
-def told_by_batch(
+def reported_by_batch(
     records: tuple[StepRecord, ...], every: int, age_steps: int
 ) -> tuple[StepRecord, ...]:
     """As with a trigger of `every` steps: one step in so many tells what arrived, late, and how

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from runtime.agent.service.metrics import AgentMetrics
@@ -17,7 +18,7 @@ from runtime.metrics.hosts import HostView
 from runtime.metrics.state import RunState
 from runtime.web.metrics import ControllerMetrics
 from tests.runtime.agent.running_agent import StandIn
-from tests.runtime.web.recorded import config, told_by_batch
+from tests.runtime.web.recorded import config, reported_by_batch
 
 MONITORING = Path(__file__).parents[3] / "examples" / "monitoring"
 HOSTS = (
@@ -37,7 +38,7 @@ def exposed(records: tuple[StepRecord, ...]) -> str:
     counted = replace(last, measurement=replace(last.measurement, backlog_items=12.0))
     for record in (*records[:-1], counted):
         state.add(record)
-        metrics.observe(record, state)
+        metrics.observe(state)
     return metrics.render(state, HOSTS, records[-1].at_s + 2.0).decode()
 
 
@@ -74,7 +75,7 @@ def test_metrics_tell_the_last_step(records: tuple[StepRecord, ...]) -> None:
 
 
 def test_what_a_batch_told_last_is_shown_until_the_next(records: tuple[StepRecord, ...]) -> None:
-    sparse = told_by_batch(records, 12, 9)
+    sparse = reported_by_batch(records, 12, 9)
     told = [each.measurement for each in sparse if each.measurement.arrivals_per_s is not None][-1]
     assert sparse[-1].measurement.arrivals_per_s is None
     found = samples(exposed(sparse))
@@ -130,12 +131,11 @@ def dashboard_queries() -> Iterator[tuple[str, str]]:
 
 
 def alert_queries() -> Iterator[tuple[str, str]]:
-    text = (MONITORING / "alerts.yml").read_text()
-    rules = re.split(r"\n\s+- alert: ", text)[1:]
-    for rule in rules:
-        expression = re.search(r"\n +expr: \|?\n?(.*?)\n +(?:for|labels):", rule, re.DOTALL)
-        assert expression is not None, rule
-        yield expression.group(1), " ".join(re.findall(r"\$labels\.\w+", rule))
+    document = yaml.safe_load((MONITORING / "alerts.yml").read_text())
+    for group in document["groups"]:
+        for rule in group["rules"]:
+            labels = re.findall(r"\$labels\.\w+", str(rule["annotations"]))
+            yield rule["expr"], " ".join(labels)
 
 
 def test_dashboard_and_alerts_ask_for_what_exists(records: tuple[StepRecord, ...]) -> None:

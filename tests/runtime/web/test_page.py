@@ -12,7 +12,7 @@ from runtime.control.journal import StepJournal, StepRecord
 from runtime.fleet.state import FleetState, HostState
 from runtime.web.server import WebServer, journal_server, web_server
 from tests.runtime.web.browser import Page
-from tests.runtime.web.recorded import config, told_by_batch, write
+from tests.runtime.web.recorded import config, reported_by_batch, write
 
 MISSING = "\N{EN DASH}"
 CHARTS = ("arrivals", "latency", "executors", "frequency", "power", "cost")
@@ -84,7 +84,7 @@ def test_values_told_once_a_batch_are_joined_where_they_belong(
     page: Page, tmp_path: Path, records: Records
 ) -> None:
     every, age, last = 20, 15, 149
-    sparse = told_by_batch(records[: last + 1], every, age)
+    sparse = reported_by_batch(records[: last + 1], every, age)
     assert sparse[-1].measurement.arrivals_per_s is None
     with web_server(config(), Web(port=0), write(tmp_path / "orders", sparse)) as server:
         page.open(server.url)
@@ -115,8 +115,8 @@ def test_values_told_once_a_batch_are_joined_where_they_belong(
 def test_values_that_are_overdue_are_shown_no_more(
     page: Page, tmp_path: Path, records: Records
 ) -> None:
-    silent = told_by_batch(records[50:150], 1000, 0)
-    sparse = (*told_by_batch(records[:50], 4, 3), *silent[1:])
+    silent = reported_by_batch(records[50:150], 1000, 0)
+    sparse = (*reported_by_batch(records[:50], 4, 3), *silent[1:])
     with web_server(config(), Web(port=0), write(tmp_path / "orders", sparse)) as server:
         page.open(server.url)
         page.wait_for("document.body.dataset.step && document.body.dataset.connection === 'open'")
@@ -155,6 +155,26 @@ def test_steps_arrive_by_themselves(shown: tuple[Page, WebServer], records: Reco
         last.measurement.arrivals_per_s, rel=1e-3
     )
     assert page.errors() == []
+
+
+def test_live_steps_draw_what_a_new_page_draws(
+    page: Page, tmp_path: Path, records: Records
+) -> None:
+    sparse = reported_by_batch(records, 12, 9)
+    # Some steps are missed on the way.
+    sent = [record for index, record in enumerate(sparse) if not 70 <= index < 95]
+    drawn = "[...document.querySelectorAll('.chart .line, .chart .area')].map(e => e.outerHTML)"
+    with web_server(config(), Web(port=0), write(tmp_path / "orders", tuple(sent[:20]))) as server:
+        page.open(server.url)
+        page.wait_for("document.body.dataset.step && document.body.dataset.connection === 'open'")
+        for record in sent[20:]:
+            server.publish(record)
+        page.wait_for(f"document.body.dataset.step === '{sent[-1].measurement.step}'")
+        live = page.evaluate(drawn)
+        page.open(server.url)
+        page.wait_for(f"document.body.dataset.step === '{sent[-1].measurement.step}'")
+        assert page.evaluate(drawn) == live
+        assert page.errors() == []
 
 
 def test_the_page_outlives_the_server(page: Page, journal: Path, records: Records) -> None:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from runtime.config import load_config
 from runtime.config.web import Web
@@ -17,16 +18,19 @@ from tests.runtime.web.recorded import config
 Records = tuple[StepRecord, ...]
 
 
+def times(document: dict[str, Any]) -> list[float]:
+    """Of the steps in an answer: every one has observed executors."""
+    return [pair[0] for pair in document["lines"]["executors/observed"] if pair is not None]
+
+
 def test_the_state_is_the_journal(server: WebServer, records: Records) -> None:
     state = ask(server.url, "/api/state").json()
     journaled = records[:-10]
-    assert [point["step"] for point in state["points"]] == [
-        record.measurement.step for record in journaled
-    ]
+    assert times(state) == [record.at_s for record in journaled]
     assert state["facts"]["target_latency_s"] == 1.5
     assert state["latest"]["step"] == journaled[-1].measurement.step
     assert len(state["latest"]["alternatives"]) == len(journaled[-1].decision.alternatives) > 0
-    assert len(state["latest"]["fan"]) == 5
+    assert len(state["ahead"]["arrivals/expected"]) == 5
     assert state["decisions"][-1]["words"]
     assert state["hosts"] == []
 
@@ -39,17 +43,16 @@ def test_published_steps_arrive_at_every_page(server: WebServer, records: Record
             for stream in (one, other):
                 name, data = next(stream)
                 assert name == "step"
-                assert data["point"]["step"] == record.measurement.step
+                assert data["latest"]["step"] == record.measurement.step
+                assert times(data)[-1] == record.at_s
                 assert data["latest"]["at_s"] == record.at_s
                 assert data["decision"]["last_at_s"] == record.at_s
 
 
 def test_steps_since_a_moment(server: WebServer, records: Records) -> None:
     since_s = records[-13].at_s
-    found = ask(server.url, f"/api/steps?since={since_s}").json()["points"]
-    assert [point["step"] for point in found] == [
-        record.measurement.step for record in records[-12:-10]
-    ]
+    found = ask(server.url, f"/api/steps?since={since_s}").json()
+    assert times(found) == [record.at_s for record in records[-12:-10]]
     assert ask(server.url, "/api/steps?since=yesterday").status == 400
 
 
@@ -74,8 +77,8 @@ def test_what_was_read_and_then_published_is_shown_once(
     for record in records[-15:]:
         server.publish(record)
     wait_for_step(server.url, records[-1].measurement.step)
-    steps = [point["step"] for point in ask(server.url, "/api/state").json()["points"]]
-    assert steps == sorted(set(steps)) and len(steps) == len(records)
+    found = times(ask(server.url, "/api/state").json())
+    assert found == sorted(set(found)) and len(found) == len(records)
 
 
 def test_publishing_never_fails(journal: Path, records: Records) -> None:
@@ -111,7 +114,7 @@ def test_a_journal_alone_is_followed(journal: Path, records: Records) -> None:
         with StepJournal(journal, 64_000_000) as written:
             written.append(records[-10])
         name, data = next(stream)
-        assert (name, data["point"]["step"]) == ("step", records[-10].measurement.step)
+        assert (name, data["latest"]["step"]) == ("step", records[-10].measurement.step)
         state = ask(server.url, "/api/state").json()
         assert (state["live"], state["facts"]["target_latency_s"]) == (False, 1.5)
 
@@ -121,16 +124,14 @@ def test_the_control_loop_feeds_it(tmp_path: Path) -> None:
         seen = LoopRun(tmp_path / "app", on_step=server.publish).run()
         wait_for_step(server.url, seen[-1].measurement.step)
         state = ask(server.url, "/api/state").json()
-    assert [point["step"] for point in state["points"]] == [
-        record.measurement.step for record in seen
-    ]
+    assert times(state) == [record.at_s for record in seen]
     assert any("controller started" in event["words"] for event in state["decisions"][0]["events"])
 
 
 def test_an_empty_journal_is_no_error(tmp_path: Path) -> None:
     with web_server(config(), Web(port=0), tmp_path / "none") as server:
         state = ask(server.url, "/api/state").json()
-        assert (state["points"], state["latest"], state["decisions"]) == ([], None, [])
+        assert (times(state), state["latest"], state["decisions"]) == ([], None, [])
         assert ask(server.url, "/metrics").status == 200
         assert ask(server.url, "/healthz").body == b"ok\n"
 
@@ -157,4 +158,4 @@ def test_long_histories_are_thinned(tmp_path: Path, records: Records) -> None:
             server.publish(replace(record, at_s=1e9 + step, measurement=measured))
         wait_for_step(server.url, CHART_POINTS + 199)
         state = ask(server.url, "/api/state").json()
-    assert CHART_POINTS / 2 <= len(state["points"]) <= CHART_POINTS
+    assert CHART_POINTS / 2 <= len(times(state)) <= CHART_POINTS

@@ -18,7 +18,7 @@ from runtime.metrics.facts import facts_in
 from runtime.metrics.state import RunState
 from runtime.web.terminal import BLOCKS, screen, sparkline
 from tests.runtime.web.client import ask
-from tests.runtime.web.recorded import told_by_batch
+from tests.runtime.web.recorded import reported_by_batch
 
 COMMANDS = """
 import typer
@@ -59,9 +59,9 @@ def test_between_batches_the_last_values_are_held(
     journal: Path, records: tuple[StepRecord, ...]
 ) -> None:
     state = RunState(facts_in(journal))
-    for record in told_by_batch(records, 12, 9)[:-2]:
+    for record in reported_by_batch(records, 12, 9)[:-2]:
         state.add(record)
-    assert state.points[-1].arrivals_per_s is None and state.points[-1].latency_s is None
+    assert not {"arrivals/arrived", "latency/measured"} & set(state.points[-1].values)
     console = Console(width=120, file=StringIO())
     with console.capture() as captured:
         console.print(screen(state, records[-1].at_s, 120))
@@ -88,7 +88,7 @@ def test_top_prints_once_without_a_terminal(app: typer.Typer, journal: Path) -> 
 def test_nothing_to_look_at_is_said_in_one_sentence(app: typer.Typer, tmp_path: Path) -> None:
     for command in ("top", "dashboard"):
         result = CliRunner().invoke(app, [command, str(tmp_path)])
-        assert result.exit_code == 1 and "holds no journal" in str(result.exception)
+        assert result.exit_code == 1 and "has no journal" in str(result.exception)
     result = CliRunner().invoke(app, ["dashboard", str(tmp_path), "--listen", "4050"])
     assert result.exit_code == 2
 

@@ -1,0 +1,104 @@
+"""How metrics are taken from a step, where that is more than a field of its record."""
+
+from collections.abc import Callable, Sequence
+
+from mpc.values import Configuration, CostTerms
+from runtime.metrics.fan import ExpectedArrivals
+from runtime.metrics.metric import Curve
+from runtime.metrics.view import View
+from runtime.report.text import seconds
+
+_HERTZ_PER_KHZ = 1000
+
+
+def next_rate(view: View) -> float | None:
+    expected = view.record.decision.expected_arrivals_per_s
+    return None if expected is None or not len(expected) else float(expected[0])
+
+
+def forecast_ahead(
+    read: Callable[[ExpectedArrivals], float | None], now: bool = False
+) -> Callable[[View], Sequence[float | None]]:
+    """From the next step on; `now`: joined to what was expected of this one."""
+
+    def ahead(view: View) -> Sequence[float | None]:
+        if not view.fan:
+            return ()
+        first = read(view.due) if now and view.due is not None else None
+        return (first, *(read(each) for each in view.fan))
+
+    return ahead
+
+
+def due(read: Callable[[ExpectedArrivals], float | None]) -> Callable[[View], float | None]:
+    return lambda view: None if view.due is None else read(view.due)
+
+
+def stage_curves(read: Callable[[Configuration], float], chart: str) -> tuple[Curve, ...]:
+    def ahead(view: View) -> Sequence[float]:
+        plan = view.record.decision.plan
+        return () if plan is None else [read(each) for each in plan.trajectory]
+
+    return (
+        Curve(chart, "observed", "observed", of="observed", stepped=True, main=True),
+        Curve(chart, "requested", "requested", of="requested", stepped=True),
+        Curve(chart, "plan", "planned", of="planned", stepped=True, ahead=ahead),
+    )
+
+
+def executors_of(place: Configuration) -> float:
+    return place.executors
+
+
+def hertz_of(place: Configuration) -> float:
+    return place.frequency_khz * _HERTZ_PER_KHZ
+
+
+def requested_and_planned(words: Callable[[Configuration], str]) -> Callable[[View], str]:
+    return lambda view: (
+        f"requested {words(view.stages['requested'])}, plan {words(view.stages['planned'])}"
+    )
+
+
+def executors_note(view: View) -> str:
+    most = view.facts.max_executors
+    words = requested_and_planned(lambda place: str(place.executors))(view)
+    return words if most is None else f"of {most}, {words}"
+
+
+def latency_note(view: View) -> str:
+    target_s = view.facts.target_latency_s
+    words = "target unknown" if target_s is None else f"target {seconds(target_s)}"
+    return f"{words}, {view.latency_kind}" if view.latency_kind is not None else words
+
+
+def by_source(value: Callable[[View], float]) -> Callable[[View], dict[str, float]]:
+    def take(view: View) -> dict[str, float]:
+        measured = view.record.measurement
+        return {} if measured.power_w is None else {measured.power_source: value(view)}
+
+    return take
+
+
+def source_note(view: View) -> str:
+    measured = view.record.measurement
+    return "not known" if measured.power_w is None else measured.power_source
+
+
+def plan_cost(view: View) -> CostTerms | None:
+    plan = view.record.decision.plan
+    return None if plan is None else plan.cost
+
+
+def cost_terms(view: View) -> dict[str, float]:
+    cost = plan_cost(view)
+    if cost is None:
+        return {}
+    return {"latency": cost.latency, "resource": cost.resource, "switching": cost.switching}
+
+
+def cost_note(view: View) -> str:
+    plan = view.record.decision.plan
+    if plan is None:
+        return "this policy does not plan"
+    return "proven optimal" if plan.proven else f"bound {plan.lower_bound:.3f}"
