@@ -177,6 +177,7 @@ RUN = {
 HERE = "tests/end_to_end/test_documented_commands.py"
 _DAEMON = "tests/runtime/agent/service/test_daemon.py"
 _EXAMPLES = "tests/end_to_end/spark/test_examples.py"
+_THIRD_PARTY = "tests/runtime/test_third_party.py"
 _AGENT = (
     "foresight agent run --set emulation.enabled=true "
     "--set listen.socket=/tmp/foresight-agent/agent.sock --set files.state=/tmp/foresight-agent "
@@ -225,6 +226,13 @@ TESTED = {
     ),
     "foresight submit --config foresight.toml --master spark://... app.py [args]": (
         "tests/end_to_end/spark/test_submit.py::test_an_unmodified_application_runs_under_control"
+    ),
+    "pip install .": f"{_THIRD_PARTY}::test_the_example_keeps_the_contract",
+    "foresight bench peers --rates FILE --policies foresight,hpa,square-root": (
+        f"{_THIRD_PARTY}::test_the_example_is_configured_and_compared"
+    ),
+    "foresight bench peers --rates FILE --max-steps 500 --policies square-root": (
+        f"{_THIRD_PARTY}::test_the_example_is_configured_and_compared"
     ),
     "pytest tests/runtime/insight/test_estimate.py": "tests/runtime/insight/test_estimate.py",
     "python -m tests.end_to_end.agent.crashes --lives 100 --seed 1": (
@@ -277,7 +285,9 @@ NAMES = {
     "foresight bench peers",
     "foresight calibrate",
     "foresight check",
+    "foresight config",
     "foresight pause",
+    "foresight replay",
     "foresight report",
     "foresight resume",
     "foresight submit",
