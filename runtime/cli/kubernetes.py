@@ -27,7 +27,7 @@ def add_to(app: typer.Typer) -> None:
 @kubernetes_app.command()
 def agent(values_file: ValuesFile, overrides: Overrides = None) -> None:
     """The agent of every worker node, as a DaemonSet."""
-    from runtime.kubernetes.agent import agent_manifests
+    from runtime.kubernetes.manifests import agent_manifests
     from runtime.kubernetes.values import load_values
     from runtime.kubernetes.yaml_text import yaml_documents
 
@@ -38,7 +38,7 @@ def agent(values_file: ValuesFile, overrides: Overrides = None) -> None:
 @kubernetes_app.command()
 def driver(values_file: ValuesFile, overrides: Overrides = None) -> None:
     """One application with the controller in its driver, as a Deployment."""
-    from runtime.kubernetes.driver import driver_manifests
+    from runtime.kubernetes.manifests import driver_manifests
     from runtime.kubernetes.values import load_values
     from runtime.kubernetes.yaml_text import yaml_documents
 
