@@ -4,26 +4,20 @@ The templates are YAML as Kubernetes reads it, with placeholders; why something 
 said there. Nothing is applied, only rendered.
 """
 
-import re
-from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 
 import msgspec
-import yaml
 
 from runtime.config import load_config
 from runtime.config.toml_text import toml_document, toml_text
 from runtime.kubernetes.values import Values
-from runtime.kubernetes.yaml_text import Value, yaml_documents
+from runtime.yaml_text import Fillings, Value, filled_documents, yaml_documents
 
-_PLACEHOLDER = re.compile(r"\$\{(\w+)\}")
 _AGENT = "foresight-agent"
 _NAME_LABEL = "app.kubernetes.io/name"
 _OVERHEAD = 1.4
 """Memory of the driver's pod over its heap: the JVM's own, and Python."""
-
-Fillings = Mapping[str, Value | None]
 
 
 def agent_manifests(image: str, values: Values) -> list[dict[str, Value]]:
@@ -127,39 +121,7 @@ def overrides(values: Values) -> list[str]:
 
 def _manifests(name: str, fillings: Fillings) -> list[dict[str, Value]]:
     text = (files("runtime.kubernetes") / "templates" / f"{name}.yaml").read_text(encoding="utf-8")
-    return [_mapping(document, fillings) for document in yaml.safe_load_all(text)]
-
-
-def _mapping(part: Mapping[str, Value], fillings: Fillings) -> dict[str, Value]:
-    filled = {key: _filled(value, fillings) for key, value in part.items() if key != "when"}
-    return {key: value for key, value in filled.items() if value is not None}
-
-
-def _filled(part: Value, fillings: Fillings) -> Value | None:
-    """A part with its placeholders filled, once: what fills one is never looked at again.
-
-    None for one that there is nothing for: it is left out.
-    """
-    if isinstance(part, Mapping):
-        condition = part.get("when")
-        wanted = condition is None or fillings[str(condition)] is not None
-        return _mapping(part, fillings) if wanted else None
-    if not isinstance(part, str):
-        return _list(part, fillings) or None if isinstance(part, Sequence) else part
-    if whole := _PLACEHOLDER.fullmatch(part):
-        return fillings[whole[1]]
-    return _PLACEHOLDER.sub(lambda found: str(fillings[found[1]]), part)
-
-
-def _list(part: Sequence[Value], fillings: Fillings) -> list[Value]:
-    """A list within a list is put in item by item."""
-    items: list[Value] = []
-    for item in (_filled(each, fillings) for each in part):
-        if isinstance(item, Sequence) and not isinstance(item, str):
-            items.extend(item)
-        elif item is not None:
-            items.append(item)
-    return items
+    return filled_documents(text, fillings)
 
 
 def _toleration(text: str) -> dict[str, Value]:
