@@ -77,10 +77,10 @@ def grafana_dashboard(catalogue: Catalogue = CATALOGUE) -> str:
     panels: dict[str, list[Target]] = {}
     units: dict[str, str] = {}
     for metric in catalogue.metrics:
-        if metric.panel is not None:
-            query = query_of(metric, metric.query, catalogue, _SELECTED)
-            panels.setdefault(metric.panel, []).append((query, metric.legend or metric.name))
-            units.setdefault(metric.panel, _UNITS.get(metric.unit, "short"))
+        if (panel := metric.panel) is not None:
+            query = query_of(metric, panel.query, catalogue, _SELECTED)
+            panels.setdefault(panel.title, []).append((query, panel.legend))
+            units.setdefault(panel.title, _UNITS.get(metric.unit, "short"))
     panels.update({title: list(targets) for title, targets in _HOST_PANELS.items()})
     kinds = f"{EventKind.SCALED_OUT}|{EventKind.SCALED_IN}"
     scaling = f'{catalogue["events"].exposed_name}{_SELECTED[:-1]},kind=~"{kinds}"}}'
