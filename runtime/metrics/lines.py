@@ -57,13 +57,13 @@ def last_values(catalogue: Catalogue, points: Sequence[StepPoint]) -> dict[str, 
     """The last value of every curve, as long as the next one is not overdue."""
     found = {}
     for metric, curve in catalogue.curves:
-        value = held_values(metric, curve, points)[-1] if points else None
+        value = values_in_force(metric, curve, points)[-1] if points else None
         if value is not None:
             found[curve.key] = value
     return found
 
 
-def held_values(
+def values_in_force(
     metric: Metric, curve: Curve, points: Sequence[StepPoint]
 ) -> Sequence[float | None]:
     """One value a point; what a batch reports holds until the next is overdue."""
