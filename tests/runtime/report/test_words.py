@@ -30,7 +30,7 @@ def test_every_event_has_words_of_its_own(kind: EventKind) -> None:
 def test_every_record_has_a_sentence(record: StepRecord) -> None:
     sentence = why(record)
     assert sentence.endswith(".")
-    assert str(record.target.executors) in sentence
+    assert f"{record.target.executors:,}" in sentence
 
 
 def moved(executors: int, frequency_khz: int, **changed: Any) -> StepRecord:
