@@ -7,7 +7,7 @@ from runtime.agent.service.documents import agent_configuration_page
 from runtime.cli.reference import commands_page
 from runtime.config.documents import configuration_page, default_toml
 from runtime.metrics.documents import events_page, metrics_page
-from runtime.metrics.monitoring import alert_rules, grafana_dashboard
+from runtime.metrics.monitoring import grafana_dashboard
 
 GENERATED: dict[Path, Callable[[], str]] = {
     Path("foresight.toml"): default_toml,
@@ -17,7 +17,6 @@ GENERATED: dict[Path, Callable[[], str]] = {
     Path("docs/metrics.md"): metrics_page,
     Path("docs/events.md"): events_page,
     Path("examples/monitoring/grafana.json"): grafana_dashboard,
-    Path("examples/monitoring/alerts.yml"): alert_rules,
 }
 
 

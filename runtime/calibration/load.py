@@ -6,7 +6,6 @@ They carry the command line of a Spark executor, which is all that an agent know
 import os
 import subprocess
 import sys
-from types import TracebackType
 from typing import Self
 
 APPLICATION = "foresight-calibration"
@@ -42,12 +41,7 @@ class BusyExecutors:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.set_count(0)
 
     def _start(self) -> subprocess.Popen[bytes]:

@@ -27,9 +27,9 @@ def add_to(app: typer.Typer) -> None:
 @kubernetes_app.command()
 def agent(values_file: ValuesFile, overrides: Overrides = None) -> None:
     """The agent of every worker node, as a DaemonSet."""
-    from runtime.kubernetes.agent import agent_manifests
+    from runtime.kubernetes.manifests import agent_manifests
     from runtime.kubernetes.values import load_values
-    from runtime.kubernetes.yaml_text import yaml_documents
+    from runtime.yaml_text import yaml_documents
 
     image, values = load_values(values_file, overrides or ())
     typer.echo(yaml_documents(agent_manifests(image, values)), nl=False)
@@ -38,9 +38,9 @@ def agent(values_file: ValuesFile, overrides: Overrides = None) -> None:
 @kubernetes_app.command()
 def driver(values_file: ValuesFile, overrides: Overrides = None) -> None:
     """One application with the controller in its driver, as a Deployment."""
-    from runtime.kubernetes.driver import driver_manifests
+    from runtime.kubernetes.manifests import driver_manifests
     from runtime.kubernetes.values import load_values
-    from runtime.kubernetes.yaml_text import yaml_documents
+    from runtime.yaml_text import yaml_documents
 
     image, values = load_values(values_file, overrides or ())
     documents = driver_manifests(image, values, values_file.parent)

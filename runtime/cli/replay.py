@@ -77,8 +77,7 @@ def _same(recorded: "Start", other: "Start") -> bool:
 def _verify(run: "RecordedRun", json_file: str | None) -> bool:
     from runtime.cli.documents import write_document
     from runtime.cli.output import progress_bar, results_console
-    from runtime.insight.replay import replayed
-    from runtime.insight.verify import verdict
+    from runtime.insight.replay import replayed, verdict
     from runtime.report.text import moment
 
     steps = []

@@ -11,10 +11,10 @@ import typer
 from runtime.cli.parameters import JsonFile, Overrides, Processes, RateColumn, writable
 
 if TYPE_CHECKING:
+    from mpc.simulation.pool import WorkerPool
     from runtime.config import Config
     from runtime.tuning.jobs import Task
     from runtime.tuning.outcome import TuningOutcome
-    from runtime.tuning.runners import LocalRunner
     from runtime.tuning.spark_runner import SparkRunner
 
 
@@ -232,11 +232,11 @@ def _task(
     return Task(trace, config, fitted, seed)
 
 
-def _runner(master: str | None, processes: int | None) -> "LocalRunner | SparkRunner":
-    from runtime.tuning.runners import LocalRunner
+def _runner(master: str | None, processes: int | None) -> "WorkerPool | SparkRunner":
+    from mpc.simulation.pool import WorkerPool
 
     if master is None:
-        return LocalRunner(processes)
+        return WorkerPool(processes)
     from runtime.tuning.spark_runner import SparkRunner
 
     return SparkRunner(master)

@@ -2,10 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from energy.meters.zones import UnreadableCount, rapl_zones, read_count
 from energy.tree import POWERCAP, Tree
 from runtime.doctor.findings import Finding
+
+_ok = partial(Finding, "energy", "ok")
+_warning = partial(Finding, "energy", "warning")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +40,7 @@ def energy_findings(
     states: Sequence[CounterState], virtual: bool, is_root: bool
 ) -> Iterator[Finding]:
     if not states:
-        yield Finding(
-            "energy",
-            "warning",
+        yield _warning(
             f"no RAPL counter in {POWERCAP}: energy can only be modelled",
             "virtual machines seldom show RAPL; set energy.full_power_w in agent.toml to the power "
             "of the host under full load"
@@ -50,11 +52,9 @@ def energy_findings(
     readable = [state for state in states if state.reason is None]
     closed = [state for state in states if state.reason is not None]
     if readable:
-        yield Finding("energy", "ok", f"powercap counts {_names(readable)}")
+        yield _ok(f"powercap counts {_names(readable)}")
     if closed and not is_root:
-        yield Finding(
-            "energy",
-            "warning",
+        yield _warning(
             f"{_names(closed)}: not readable for this user ({closed[0].reason})",
             "run the agent as root, and the doctor too, to see what the agent may read",
         )
@@ -70,15 +70,13 @@ def energy_findings(
         )
     endless = [state for state in readable if state.range_uj is None]
     if endless:
-        yield Finding(
-            "energy",
-            "warning",
+        yield _warning(
             f"{_names(endless)}: no max_energy_range_uj, so what a wrap loses is not counted",
             "poll often; an update of the kernel may help",
         )
     if readable:
         total = [state for state in states if state.in_total]
-        yield Finding("energy", "ok", f"the energy of the host is {' + '.join(_each(total))}")
+        yield _ok(f"the energy of the host is {' + '.join(_each(total))}")
 
 
 def _names(states: Sequence[CounterState]) -> str:

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
 
 from energy.cpufreq.discover import Broken, survey
 from energy.cpufreq.limits import read_limits
@@ -10,6 +12,11 @@ from energy.cpufreq.throttling import Throttling
 from energy.errors import HostError
 from energy.tree import CPUFREQ, Tree
 from runtime.doctor.findings import Finding, ranges
+
+Key = TypeVar("Key")
+_ok = partial(Finding, "frequency", "ok")
+_warning = partial(Finding, "frequency", "warning")
+_problem = partial(Finding, "frequency", "problem")
 
 DRIVERS = ("acpi-cpufreq", "intel_pstate", "intel_cpufreq", "amd-pstate", "amd-pstate-epp")
 
@@ -63,22 +70,17 @@ def read_policies(tree: Tree) -> PolicyStates:
 
 def frequency_findings(policies: PolicyStates, virtual: bool) -> Iterator[Finding]:
     for broken in policies.broken:
-        yield Finding(
-            "frequency",
-            "problem",
+        yield _problem(
             f"{broken.name} cannot be used: {broken.reason}",
             "the agent leaves it alone; a newer kernel or root may read it",
         )
     if policies.states:
-        for group in _alike(policies.states):
-            yield from _offer(group)
-        yield from _domains([state.policy for state in policies.states])
-        yield from _inactive([state.policy for state in policies.states])
+        for group in _grouped(policies.states, _offer).values():
+            yield from _what_is_offered(group)
+        yield from _domains_and_inactive([state.policy for state in policies.states])
         yield from _limits(policies.states)
     elif not policies.broken:
-        yield Finding(
-            "frequency",
-            "problem",
+        yield _problem(
             f"no frequency policy in {CPUFREQ}: nothing can be capped",
             _VIRTUAL_FIX if virtual else _PHYSICAL_FIX,
         )
@@ -93,147 +95,127 @@ def permission_finding(
     if not paths:
         return None
     if closed is None:
-        return Finding("frequency", "ok", "scaling_max_freq of every policy may be written")
+        return _ok("scaling_max_freq of every policy may be written")
     if not is_root:
-        return Finding(
-            "frequency",
-            "warning",
+        return _warning(
             f"{closed} is not writable for this user",
             "run the agent as root, and the doctor too, to see what the agent may do",
         )
-    return Finding(
-        "frequency",
-        "problem",
+    return _problem(
         f"{closed} is not writable, not even for root: /sys is mounted read-only",
         "mount it read-write; a container needs the host's /sys, a unit ReadWritePaths=",
     )
 
 
-def _alike(states: Sequence[PolicyState]) -> list[list[CpuPolicy]]:
-    """Policies that offer the same: one group on most hosts, two on hybrid CPUs."""
-    groups: dict[object, list[CpuPolicy]] = {}
+def _grouped(
+    states: Sequence[PolicyState], key: Callable[[CpuPolicy, FrequencyLimits, bool], Key | None]
+) -> dict[Key, list[CpuPolicy]]:
+    """Active policies by a key of policy, limits and throttling; those with None are left out."""
+    groups: dict[Key, list[CpuPolicy]] = {}
     for state in states:
-        policy = state.policy
-        if not policy.active:
-            continue
-        offer = (
-            policy.driver,
-            policy.hardware_min_khz,
-            policy.hardware_max_khz,
-            policy.table_khz,
-            policy.governors,
-            policy.governor,
-            policy.boost,
-        )
-        groups.setdefault(offer, []).append(policy)
-    return list(groups.values())
+        if state.limits is not None:
+            found = key(state.policy, state.limits, state.throttled)
+            if found is not None:
+                groups.setdefault(found, []).append(state.policy)
+    return groups
 
 
-def _offer(group: Sequence[CpuPolicy]) -> Iterator[Finding]:
+def _offer(policy: CpuPolicy, _: FrequencyLimits, __: bool) -> tuple[object, ...]:
+    """Alike for all policies of most hosts; hybrid CPUs have two."""
+    return (
+        policy.driver,
+        policy.hardware_min_khz,
+        policy.hardware_max_khz,
+        policy.table_khz,
+        policy.governors,
+        policy.governor,
+        policy.boost,
+    )
+
+
+def _what_is_offered(group: Sequence[CpuPolicy]) -> Iterator[Finding]:
     first, names = group[0], _names(group)
     cpus = sum(len(policy.cpus) for policy in group)
-    known = first.driver in DRIVERS
-    yield Finding(
-        "frequency",
-        "ok" if known else "warning",
-        f"{names}: driver {first.driver}, {cpus} {'CPU' if cpus == 1 else 'CPUs'}",
-        None if known else f"the agent was made for {', '.join(DRIVERS)}: try it with care",
-    )
+    driver = f"{names}: driver {first.driver}, {cpus} {'CPU' if cpus == 1 else 'CPUs'}"
+    if first.driver in DRIVERS:
+        yield _ok(driver)
+    else:
+        yield _warning(driver, f"the agent was made for {', '.join(DRIVERS)}: try it with care")
     table = "any frequency between"
     if first.table_khz is not None:
         table = f"a table of {len(first.table_khz)}: {_table(first.table_khz)}"
-    yield Finding(
-        "frequency",
-        "ok",
-        f"{names}: {first.hardware_min_khz} to {first.hardware_max_khz} kHz, {table}",
-    )
+    yield _ok(f"{names}: {first.hardware_min_khz} to {first.hardware_max_khz} kHz, {table}")
     boost = {True: ", boost on", False: ", boost off", None: ""}[first.boost]
     userspace = "possible" if "userspace" in first.governors else "not offered, caps are"
-    yield Finding(
-        "frequency",
-        "ok",
-        f'{names}: governor {first.governor}{boost}, actuation = "userspace" {userspace}',
-    )
+    yield _ok(f'{names}: governor {first.governor}{boost}, actuation = "userspace" {userspace}')
 
 
-def _domains(policies: Sequence[CpuPolicy]) -> Iterator[Finding]:
+def _domains_and_inactive(policies: Sequence[CpuPolicy]) -> Iterator[Finding]:
     wider = [policy for policy in policies if set(policy.domain_cpus) > set(policy.cpus)]
     if wider:
-        example = wider[0]
-        yield Finding(
-            "frequency",
-            "warning",
+        yield _warning(
             f"{_names(wider)}: clocks are shared beyond the policy, as by CPUs "
-            f"{ranges(example.domain_cpus)}; the highest cap of a domain wins",
+            f"{ranges(wider[0].domain_cpus)}; the highest cap of a domain wins",
             "cap all policies of a domain alike, as a cap without policy names does",
         )
-
-
-def _inactive(policies: Sequence[CpuPolicy]) -> Iterator[Finding]:
     inactive = [policy for policy in policies if not policy.active]
     if inactive:
-        yield Finding(
-            "frequency",
-            "warning",
+        yield _warning(
             f"{_names(inactive)}: inactive, all CPUs offline",
             "bring them online (echo 1 > /sys/devices/system/cpu/cpuN/online) or do without",
         )
 
 
 def _limits(states: Sequence[PolicyState]) -> Iterator[Finding]:
-    throttled: dict[int, list[CpuPolicy]] = {}
-    lowered: dict[int, list[CpuPolicy]] = {}
-    raised: dict[int, list[CpuPolicy]] = {}
-    for state in states:
-        policy, limits = state.policy, state.limits
-        if limits is None:
-            continue
-        if limits.max_khz < policy.highest_khz:
-            group = throttled if state.throttled else lowered
-            group.setdefault(limits.max_khz, []).append(policy)
-        if limits.min_khz > policy.hardware_min_khz:
-            raised.setdefault(limits.min_khz, []).append(policy)
-    for khz, policies in throttled.items():
-        turbo = policies[0].boost is False
-        yield Finding(
-            "frequency",
-            "warning",
-            f"{_names(policies)}: at most {khz} kHz now, "
-            + ("as turbo is off" if turbo else "held down by firmware or heat"),
-            "turn turbo on if its being off is a mistake"
-            if turbo
-            else "check cooling and the power settings of the firmware; higher caps have no effect",
+    def lowered_to(wanted: bool) -> dict[int, list[CpuPolicy]]:
+        """Below what is possible, by throttling or by a limit that somebody wrote."""
+        return _grouped(
+            states,
+            lambda policy, limits, throttled: (
+                limits.max_khz
+                if limits.max_khz < policy.highest_khz and throttled == wanted
+                else None
+            ),
         )
-    for khz, policies in lowered.items():
-        yield Finding(
-            "frequency",
-            "warning",
+
+    for khz, policies in lowered_to(True).items():
+        names = _names(policies)
+        if policies[0].boost is False:
+            yield _warning(
+                f"{names}: at most {khz} kHz now, as turbo is off",
+                "turn turbo on if its being off is a mistake",
+            )
+        else:
+            yield _warning(
+                f"{names}: at most {khz} kHz now, held down by firmware or heat",
+                "check cooling and the power settings of the firmware; higher caps have no effect",
+            )
+    for khz, policies in lowered_to(False).items():
+        yield _warning(
             f"{_names(policies)}: limited to {khz} kHz now, {policies[0].highest_khz} kHz is "
             "possible",
             "if nobody means that, `foresight agent restore` lifts what an agent left behind, and "
             "writing cpuinfo_max_freq to scaling_max_freq the rest",
         )
+    raised = _grouped(
+        states,
+        lambda policy, limits, _: (
+            limits.min_khz if limits.min_khz > policy.hardware_min_khz else None
+        ),
+    )
     for khz, policies in raised.items():
-        yield Finding(
-            "frequency",
-            "warning",
+        yield _warning(
             f"{_names(policies)}: the lower limit is {khz} kHz, above the hardware's "
             f"{policies[0].hardware_min_khz} kHz, and caps below it are refused",
             "lower scaling_min_freq, or set frequency.may_move_minimum = true in agent.toml",
         )
-    yield from _at_highest(states)
-
-
-def _at_highest(states: Sequence[PolicyState]) -> Iterator[Finding]:
-    free: dict[FrequencyLimits, list[CpuPolicy]] = {}
-    for state in states:
-        if state.limits is not None and state.limits.max_khz >= state.policy.highest_khz:
-            free.setdefault(state.limits, []).append(state.policy)
+    free = _grouped(
+        states,
+        lambda policy, limits, _: limits if limits.max_khz >= policy.highest_khz else None,
+    )
     for limits, policies in free.items():
-        yield Finding(
-            "frequency",
-            "ok",
-            f"{_names(policies)}: limits now {limits.min_khz} to {limits.max_khz} kHz, the highest",
+        yield _ok(
+            f"{_names(policies)}: limits now {limits.min_khz} to {limits.max_khz} kHz, the highest"
         )
 
 

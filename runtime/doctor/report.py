@@ -10,6 +10,7 @@ import msgspec
 
 from runtime.doctor.examine import Diagnosis, Kind
 from runtime.doctor.findings import Finding, Level
+from runtime.report.text import plural
 
 FORMAT = "foresight-doctor/1"
 
@@ -52,7 +53,7 @@ def summary(diagnosis: Diagnosis) -> str:
         metering = "energy is measured"
     else:
         metering = "energy is modelled" if diagnosis.kind != "capture" else "energy is unknown"
-    counts = f"{_count(len(problems), 'problem')}, {_count(len(warnings), 'warning')}"
+    counts = f"{plural(len(problems), 'problem')}, {plural(len(warnings), 'warning')}"
     return f"{'usable' if diagnosis.usable else 'not usable'}: {capping}, {metering}; {counts}"
 
 
@@ -93,7 +94,3 @@ def _lines(finding: Finding, width: int, style: Style) -> list[str]:
         )
     mark = style(finding.level, finding.level) + " " * (_LEVEL_WIDTH - len(finding.level))
     return [f"  {mark}{lines[0]}", *(indent + line for line in lines[1:])]
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -40,9 +40,9 @@ class BatchFlow:
 
     def step_latency_s(
         self,
+        ran_on: Configuration,
         arrivals_per_s: float,
         cost: BatchCost,
-        ran_on: Configuration,
         step_s: float,
         interval_s: float,
     ) -> float:
@@ -89,8 +89,9 @@ class StepEstimator:
         power_w = self._scaled_power_w(recorded, other)
         if self._cost is None or recorded.arrivals_per_s is None:
             return StepEstimate(recorded.latency_s, power_w)
-        recorded_s = self._modelled_s(self._recorded, recorded, recorded.observed)
-        other_s = self._modelled_s(self._other, recorded, other)
+        load = (recorded.arrivals_per_s, self._cost.cost, self._step_s, self._interval_s)
+        recorded_s = self._recorded.step_latency_s(recorded.observed, *load)
+        other_s = self._other.step_latency_s(other, *load)
         if recorded.latency_s is None or not self._parted:
             return StepEstimate(recorded.latency_s, power_w)
         ratio = recorded.latency_s / max(recorded_s, 1e-9)
@@ -128,13 +129,6 @@ class StepEstimator:
         takes_s = _batch_s(self._cost.cost, batch.rows, other)
         scale = takes_s / took_s if took_s > 0 else 1.0
         return BatchSample(batch.rows, batch.duration_s * scale, other)
-
-    def _modelled_s(self, flow: BatchFlow, step: Measurement, ran_on: Configuration) -> float:
-        if self._cost is None or step.arrivals_per_s is None:
-            raise ValueError("nothing learned, or nothing arrived that is known")
-        return flow.step_latency_s(
-            step.arrivals_per_s, self._cost.cost, ran_on, self._step_s, self._interval_s
-        )
 
     def _scaled_power_w(self, recorded: Measurement, other: Configuration) -> float:
         modelled_w = self._power_w(other)

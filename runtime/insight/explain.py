@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from forecasting.sparse import bridged, where_they_belong
-from mpc.values import Alternative, Configuration, CostTerms, Measurement
+from mpc.values import Configuration, CostTerms, Measurement
 from runtime.control.journal import StepRecord
 from runtime.control.starts import Start
 from runtime.insight.limits import active_limits
@@ -135,11 +135,11 @@ def _expected(
     if expected is None:
         return ()
     measured = [follower.measurement for follower in later]
-    told = where_they_belong(
+    reported = where_they_belong(
         [each.arrivals_per_s for each in measured],
         [each.arrivals_age_steps(step_s) for each in measured],
     )
-    came = bridged(told, max(len(expected), len(measured)))
+    came = bridged(reported, max(len(expected), len(measured)))
     return tuple(
         ForecastBesideArrivals(ahead, float(rate), arrived)
         for ahead, (rate, arrived) in enumerate(zip(expected, came, strict=False), start=1)
@@ -159,9 +159,8 @@ def _weighed(record: StepRecord) -> tuple[Weighed, ...]:
         True,
         decision.reason,
     )
-    return (chosen, *(_other(alternative) for alternative in decision.alternatives))
-
-
-def _other(alternative: Alternative) -> Weighed:
-    cost = alternative.cost
-    return Weighed(alternative.configuration, cost, cost.total, False, alternative.reason)
+    others = (
+        Weighed(each.configuration, each.cost, each.cost.total, False, each.reason)
+        for each in decision.alternatives
+    )
+    return (chosen, *others)

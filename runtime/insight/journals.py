@@ -72,23 +72,19 @@ def record_of_step(records: Sequence[StepRecord], step: int | None) -> int:
     """Position of the last record of a step; None: of the last step."""
     if step is None:
         return len(records) - 1
-    for position in range(len(records) - 1, -1, -1):
-        if records[position].measurement.step == step:
-            return position
-    first, last = records[0].measurement.step, records[-1].measurement.step
-    raise NoJournal(f"the journal has no step {step}; it has {first} to {last}")
+    steps = [record.measurement.step for record in records]
+    if step not in steps:
+        raise NoJournal(f"the journal has no step {step}; it has {steps[0]} to {steps[-1]}")
+    return len(steps) - 1 - steps[::-1].index(step)
 
 
 def record_at(records: Sequence[StepRecord], text: str) -> int:
     """Position of the record in force at a time: `17:03`, `2026-11-16 17:03:10` or seconds."""
     at_s = _seconds(text, records[-1].at_s)
-    position = -1
-    for index, record in enumerate(records):
-        if record.at_s <= at_s:
-            position = index
-    if position < 0:
+    before = [position for position, record in enumerate(records) if record.at_s <= at_s]
+    if not before:
         raise NoJournal(f"the journal begins after {text}, at {clock(records[0].at_s)}")
-    return position
+    return before[-1]
 
 
 def _seconds(text: str, newest_s: float) -> float:

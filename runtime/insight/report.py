@@ -4,6 +4,7 @@ The charts are those of the page, drawn by the same script.
 """
 
 from collections.abc import Sequence
+from operator import attrgetter
 
 from runtime.insight.charts import drawing_of
 from runtime.insight.journals import RecordedRun
@@ -16,7 +17,7 @@ from runtime.insight.summary import (
     violations,
 )
 from runtime.report.document import document, place_of_charts
-from runtime.report.markup import Markup, element, join
+from runtime.report.markup import Markup, element
 from runtime.report.text import (
     MISSING,
     fixed,
@@ -72,7 +73,7 @@ def _header(
         start = run.start(run.records[-1])
         facts = [
             f"{moment(run.records[0].at_s)} to {moment(run.records[-1].at_s)}",
-            f"{plural(each.steps, 'step')} of {seconds(each.step_s)}",
+            f"{plural(each.figures.steps, 'step')} of {seconds(each.step_s)}",
         ]
         if start is not None:
             policy = "a policy of the application" if start.given_policy else start.config.policy
@@ -91,45 +92,43 @@ def _header(
     )
 
 
-def _sentence(names: Sequence[str], figures: Sequence[RunSummary]) -> str:
-    first = figures[0]
-    if len(figures) == 1:
+def _sentence(names: Sequence[str], summaries: Sequence[RunSummary]) -> str:
+    first, last = summaries[0], summaries[-1]
+    was, now = first.figures, last.figures
+    if len(summaries) == 1:
         if first.violations is None:
-            return f"{plural(first.steps, 'step')}; the journal does not say the target."
+            return f"{plural(was.steps, 'step')}; the journal does not say the target."
+        changes = plural(was.changes.reconfigurations, "reconfiguration")
         return (
-            f"{first.violations:,} of {plural(first.judged_steps, 'step')} were above the target "
-            f"of {seconds(first.target_latency_s or 0.0)}, with {first.mean_executors:.2f} "
-            f"executors on average and {plural(first.reconfigurations, 'reconfiguration')}."
+            f"{first.violations:,} of {plural(was.judged_steps, 'step')} were above the target "
+            f"of {seconds(first.target_latency_s or 0.0)}, with {was.mean_executors:.2f} "
+            f"executors on average and {changes}."
         )
-    second = figures[1]
     parts = []
-    if first.violations is not None and second.violations is not None:
-        shares = [
-            each.violations / max(each.judged_steps, 1)
-            for each in (first, second)
-            if each.violations is not None
-        ]
+    if first.violations is not None and last.violations is not None:
+        shares = [each.violations / max(each.judged_steps, 1) for each in (was, now)]
         parts.append(f"{percent(shares[1])} violations against {percent(shares[0])}")
-    if first.mean_power_w and second.mean_power_w and first.power_source == second.power_source:
-        change = second.mean_power_w / first.mean_power_w - 1.0
+    if was.mean_power_w and now.mean_power_w and first.power_source == last.power_source:
+        change = now.mean_power_w / was.mean_power_w - 1.0
         parts.append(f"{percent(abs(change))} {'less' if change < 0 else 'more'} power")
-    parts.append(f"{second.reconfigurations:,} against {first.reconfigurations:,} reconfigurations")
+    counts = [each.changes.reconfigurations for each in (now, was)]
+    parts.append(f"{counts[0]:,} against {counts[1]:,} reconfigurations")
     return f"{names[1]} beside {names[0]}: {', '.join(parts)}."
 
 
 _ROWS = (
     ("violations", "Violations", "steps above the target", 0),
-    ("judged_steps", "Judged", "steps with a latency", 0),
+    ("figures.judged_steps", "Judged", "steps with a latency", 0),
     ("latency_mean_s", "Latency, mean", "s", 3),
     ("latency_p95_s", "Latency, 95th percentile", "s", 3),
     ("latency_p99_s", "Latency, 99th percentile", "s", 3),
-    ("mean_power_w", "Power, mean", "W", 2),
-    ("energy_j", "Energy", "J", 0),
-    ("mean_executors", "Executors, mean", "", 2),
+    ("figures.mean_power_w", "Power, mean", "W", 2),
+    ("figures.energy_j", "Energy", "J", 0),
+    ("figures.mean_executors", "Executors, mean", "", 2),
     ("mean_frequency_ghz", "Frequency, mean", "GHz", 3),
-    ("reconfigurations", "Reconfigurations", "", 0),
-    ("executor_changes", "of executors", "", 0),
-    ("frequency_changes", "of the frequency", "", 0),
+    ("figures.changes.reconfigurations", "Reconfigurations", "", 0),
+    ("figures.changes.executor_changes", "of executors", "", 0),
+    ("figures.changes.frequency_changes", "of the frequency", "", 0),
     ("mean_arrivals_per_s", "Arrivals, mean", "items/s", 0),
     ("forecast_error", "Forecast error", "share of the mean rate, one step ahead", 3),
     ("stale_steps", "Stale", "steps in which arrivals were overdue", 0),
@@ -142,21 +141,15 @@ def _figures(names: Sequence[str], figures: Sequence[RunSummary]) -> Markup:
     in_shares = any("share" in each.power_source for each in figures)
     rows = []
     for name, label, unit, decimals in _ROWS:
-        values = [getattr(each, name) for each in figures]
+        values = [attrgetter(name)(each) for each in figures]
         cells = [fixed(value, decimals) for value in values]
         if len(values) == 2:
             known = None not in values
             cells.append(signed(values[1] - values[0], decimals) if known else MISSING)
-        shown = "share of the full power" if in_shares and name == "mean_power_w" else unit
-        shown = "share x s" if in_shares and name == "energy_j" else shown
+        shown = "share of the full power" if in_shares and unit == "W" else unit
+        shown = "share x s" if in_shares and unit == "J" else shown
         words = [label, element("span", f" {shown}", class_="unit")] if shown else [label]
-        rows.append(
-            element(
-                "tr",
-                element("th", *words),
-                *(element("td", cell, class_="number") for cell in cells),
-            )
-        )
+        rows.append([element("th", *words), *cells])
     return _table(titles, rows, numbers=(1, 2, 3))
 
 
@@ -168,14 +161,13 @@ def _stretches(run: RecordedRun, prefix: str) -> Markup:
         words = "None." if target_s is not None else "The journal does not say the target."
         return element("section", title, element("p", words))
     rows = [
-        element(
-            "tr",
-            element("td", moment(stretch.first.at_s)),
-            element("td", f"{stretch.first.measurement.step:,}", class_="number"),
-            element("td", f"{stretch.steps:,}", class_="number"),
-            element("td", f"{significant(stretch.worst_latency_s)} s", class_="number"),
-            element("td", place(stretch.first.measurement.observed)),
-            element("td", why(stretch.first)),
+        (
+            moment(stretch.first.at_s),
+            f"{stretch.first.measurement.step:,}",
+            f"{stretch.steps:,}",
+            f"{significant(stretch.worst_latency_s)} s",
+            place(stretch.first.measurement.observed),
+            why(stretch.first),
         )
         for stretch in found[:MOST_STRETCHES]
     ]
@@ -185,10 +177,7 @@ def _stretches(run: RecordedRun, prefix: str) -> Markup:
 
 def _counts(run: RecordedRun, prefix: str) -> Markup:
     def table(title: str, counted: Sequence[tuple[str, int]]) -> Markup:
-        rows = [
-            element("tr", element("td", words), element("td", f"{times:,}", class_="number"))
-            for words, times in counted[:MOST_REASONS]
-        ]
+        rows = [(words, f"{times:,}") for words, times in counted[:MOST_REASONS]]
         return _table([title, "steps"], rows, numbers=(1,))
 
     return element(
@@ -202,10 +191,7 @@ def _counts(run: RecordedRun, prefix: str) -> Markup:
 def _events(run: RecordedRun, prefix: str) -> Markup:
     events = folded(run.records)
     shown = events[-MOST_EVENTS:]
-    rows = [
-        element("tr", element("td", moment(event.last_at_s)), element("td", event.words))
-        for event in reversed(shown)
-    ]
+    rows = [(moment(event.last_at_s), event.words) for event in reversed(shown)]
     words = "Newest first; what repeats is folded."
     if len(events) > len(shown):
         words += f" The last {len(shown)} of {len(events):,}."
@@ -217,11 +203,20 @@ def _events(run: RecordedRun, prefix: str) -> Markup:
     )
 
 
-def _table(titles: Sequence[str], rows: Sequence[str], numbers: Sequence[int] = ()) -> Markup:
-    """`numbers`: the columns whose titles stand above figures."""
-    heads = [
-        element("th", title, class_="number" if column in numbers else None)
-        for column, title in enumerate(titles)
-    ]
-    table = element("table", element("thead", element("tr", *heads)), element("tbody", join(rows)))
-    return element("div", table, class_="scroll")
+def _table(
+    titles: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[int] = ()
+) -> Markup:
+    """`numbers`: the columns with figures. A cell that is markup already stays as it is."""
+
+    def cells(name: str, texts: Sequence[str]) -> Markup:
+        row = (
+            text
+            if isinstance(text, Markup)
+            else element(name, text, class_="number" if column in numbers else None)
+            for column, text in enumerate(texts)
+        )
+        return element("tr", *row)
+
+    head = element("thead", cells("th", titles))
+    body = element("tbody", *(cells("td", row) for row in rows))
+    return element("div", element("table", head, body), class_="scroll")

@@ -9,13 +9,14 @@ from itertools import groupby
 import numpy as np
 
 from mpc.batch_rhythm import BatchRhythm
-from mpc.simulation.summary import summarise
+from mpc.simulation.summary import RunFigures, summarise
 from mpc.values import Measurement
 from runtime.build import live_power
 from runtime.control.journal import StepRecord
 from runtime.control.starts import Start
 from runtime.insight.journals import RecordedRun
 from runtime.insight.limits import active_limits
+from runtime.metrics.fan import ForecastErrors
 
 DEFAULT_STEP_S = 1.0
 
@@ -24,11 +25,9 @@ DEFAULT_STEP_S = 1.0
 class RunSummary:
     """None where the journal does not say it."""
 
-    steps: int
     step_s: float
     target_latency_s: float | None
-    judged_steps: int
-    violations: int | None
+    figures: RunFigures
     latency_mean_s: float | None
     latency_p95_s: float | None
     latency_p99_s: float | None
@@ -37,15 +36,16 @@ class RunSummary:
     forecast_error: float | None
     """Mean absolute error one step ahead, as a share of the mean rate."""
     mean_arrivals_per_s: float | None
-    mean_power_w: float | None
-    energy_j: float | None
     power_source: str
-    reconfigurations: int
-    executor_changes: int
-    frequency_changes: int
-    mean_executors: float
-    mean_frequency_ghz: float
     took_p99_s: float | None
+
+    @property
+    def violations(self) -> int | None:
+        return None if self.target_latency_s is None else self.figures.violations
+
+    @property
+    def mean_frequency_ghz(self) -> float:
+        return self.figures.mean_frequency_khz / 1e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,25 +75,16 @@ def summary(run: RecordedRun) -> RunSummary:
         target_s=math.inf if target_s is None else target_s,
     )
     return RunSummary(
-        steps=figures.steps,
         step_s=step_s,
         target_latency_s=target_s,
-        judged_steps=figures.judged_steps,
-        violations=None if target_s is None else figures.violations,
+        figures=figures,
         latency_mean_s=_mean(latency_s),
         latency_p95_s=_percentile(latency_s, 95),
         latency_p99_s=_percentile(latency_s, 99),
         stale_steps=_stale_steps(measured, step_s),
         forecast_error=_forecast_error(records, step_s),
         mean_arrivals_per_s=_mean(rates),
-        mean_power_w=figures.mean_power_w,
-        energy_j=figures.energy_j,
         power_source=source,
-        reconfigurations=figures.changes.reconfigurations,
-        executor_changes=figures.changes.executor_changes,
-        frequency_changes=figures.changes.frequency_changes,
-        mean_executors=figures.mean_executors,
-        mean_frequency_ghz=figures.mean_frequency_khz / 1e6,
         took_p99_s=_percentile(took_s, 99),
     )
 
@@ -167,23 +158,10 @@ def _stale_steps(measured: Sequence[Measurement], step_s: float) -> int:
 
 
 def _forecast_error(records: Sequence[StepRecord], step_s: float) -> float | None:
-    """Of every rate that was told, against what was expected for the step it belongs to."""
-    pairs = []
-    expected_per_s: dict[int, float] = {}
-    last = -1
+    errors = ForecastErrors()
     for record in records:
-        measured, expected = record.measurement, record.decision.expected_arrivals_per_s
-        if measured.step <= last:
-            expected_per_s.clear()  # numbered anew
-        last, came = measured.step, measured.arrivals_per_s
-        before = expected_per_s.get(measured.step - measured.arrivals_age_steps(step_s))
-        if before is not None and came is not None:
-            pairs.append((before, came))
-        if expected is not None and len(expected):
-            expected_per_s[measured.step + 1] = float(expected[0])
-    if not pairs or not sum(came for _, came in pairs):
-        return None
-    return sum(abs(expected - came) for expected, came in pairs) / sum(came for _, came in pairs)
+        errors.observe(record, step_s)
+    return errors.mean_error
 
 
 def _mean(values: Sequence[float]) -> float | None:

@@ -92,42 +92,27 @@ def recorded_totals(
 ) -> Totals:
     """Of what ran, as it was measured; power as modelled where none was read."""
     power = live_power(recorded_with.config)
-    power_w = [
-        float(power.power_w(m.observed.executors, m.observed.frequency_khz))
-        if m.power_w is None
-        else m.power_w
-        for m in (record.measurement for record in records)
-    ]
-    return _totals(
-        "recorded",
-        [record.measurement.latency_s for record in records],
-        power_w,
-        [record.measurement.observed for record in records],
-        [record.applied.requested for record in records],
-        judged_by,
-    )
+    steps: list[_Counted] = []
+    for record in records:
+        m = record.measurement
+        modelled_w = float(power.power_w(m.observed.executors, m.observed.frequency_khz))
+        power_w = modelled_w if m.power_w is None else m.power_w
+        steps.append((m.latency_s, power_w, m.observed, record.applied.requested))
+    return _totals("recorded", steps, judged_by)
 
 
 def other_totals(name: str, steps: Sequence[OtherStep], judged_by: Start) -> Totals:
     """All of it estimated. Both runs are judged by the target of the same configuration."""
-    return _totals(
-        name,
-        [step.latency_s for step in steps],
-        [step.power_w for step in steps],
-        [step.observed for step in steps],
-        [step.decided.target for step in steps],
-        judged_by,
-    )
+    counted = [(s.latency_s, s.power_w, s.observed, s.decided.target) for s in steps]
+    return _totals(name, counted, judged_by)
 
 
-def _totals(
-    name: str,
-    latency_s: Sequence[float | None],
-    power_w: Sequence[float],
-    observed: Sequence[Configuration],
-    requested: Sequence[Configuration],
-    judged_by: Start,
-) -> Totals:
+_Counted = tuple[float | None, float, Configuration, Configuration]
+"""Of a step: latency, power, what ran and what was asked for."""
+
+
+def _totals(name: str, steps: Sequence[_Counted], judged_by: Start) -> Totals:
+    latency_s, power_w, observed, requested = zip(*steps, strict=True)
     known_s = [value for value in latency_s if value is not None]
     config = judged_by.config
     figures = summarise(

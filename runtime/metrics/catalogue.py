@@ -9,15 +9,14 @@ from collections.abc import Iterable
 
 from mpc.events import DescribedEvent, EventKind
 from runtime.metrics.charts import page_charts
-from runtime.metrics.metric import Catalogue, Curve, Glance, Metric
+from runtime.metrics.metric import Catalogue, Curve, Glance, Metric, Panel
 from runtime.metrics.takes import (
     by_source,
     cost_note,
     cost_terms,
-    due,
     executors_note,
     executors_of,
-    forecast_ahead,
+    forecast_curve,
     hertz_of,
     latency_note,
     next_rate,
@@ -39,9 +38,7 @@ def events_metric(kinds: Iterable[DescribedEvent] = EventKind) -> Metric:
         label="kind",
         label_values=tuple(kind.value for kind in kinds),
         take=lambda view: Counter(event.kind.value for event in view.record.events),
-        panel="Events per minute",
-        legend="{{kind}}",
-        query="60 * rate({}[5m]) > 0",
+        panel=Panel("Events per minute", "{{kind}}", "60 * rate({}[5m]) > 0"),
     )
 
 
@@ -56,30 +53,10 @@ METRICS = (
         by_batch=True,
         aged=True,
         curves=(
-            Curve(
-                "arrivals",
-                "expected",
-                "expected",
-                take=due(lambda each: each.per_s),
-                ahead=forecast_ahead(lambda each: each.per_s),
-            ),
+            forecast_curve("expected", "expected", lambda each: each.per_s),
             Curve("arrivals", "arrived", "measured", main=True),
-            Curve(
-                "arrivals",
-                "low",
-                "band",
-                take=due(lambda each: each.low_per_s),
-                ahead=forecast_ahead(lambda each: each.low_per_s, now=True),
-                hidden=True,
-            ),
-            Curve(
-                "arrivals",
-                "high",
-                "band",
-                take=due(lambda each: each.high_per_s),
-                ahead=forecast_ahead(lambda each: each.high_per_s, now=True),
-                hidden=True,
-            ),
+            forecast_curve("low", "band", lambda each: each.low_per_s, edge=True),
+            forecast_curve("high", "band", lambda each: each.high_per_s, edge=True),
         ),
         glance=Glance(
             "Arrivals",
@@ -87,16 +64,14 @@ METRICS = (
             note=lambda view: f"next {number(view.fan[0].per_s)}" if view.fan else "",
             curve="arrivals/arrived",
         ),
-        panel="Arrival rate",
-        legend="arrived",
+        panel=Panel("Arrival rate", "arrived"),
     ),
     Metric(
         name="expected_arrivals_per_second",
         unit="items/s",
         help="Items per second that are expected in the next step.",
         take=next_rate,
-        panel="Arrival rate",
-        legend="expected in the next step",
+        panel=Panel("Arrival rate", "expected in the next step"),
     ),
     Metric(
         name="completions_per_second",
@@ -104,8 +79,7 @@ METRICS = (
         help="Items per second with a result, of the last step that reported it.",
         take=lambda view: view.record.measurement.completions_per_s,
         by_batch=True,
-        panel="Arrival rate",
-        legend="completed",
+        panel=Panel("Arrival rate", "completed"),
     ),
     Metric(
         name="latency_seconds",
@@ -130,8 +104,7 @@ METRICS = (
             limit=lambda facts: facts.target_latency_s,
             curve="latency/measured",
         ),
-        panel="Latency",
-        legend="measured",
+        panel=Panel("Latency", "measured"),
     ),
     Metric(
         name="latency_target_seconds",
@@ -139,8 +112,7 @@ METRICS = (
         help="Latency not to exceed (slo.latency_ms).",
         take=lambda view: view.facts.target_latency_s,
         before_steps=True,
-        panel="Latency",
-        legend="target",
+        panel=Panel("Latency", "target"),
     ),
     Metric(
         name="late_steps",
@@ -154,9 +126,7 @@ METRICS = (
             known=lambda view: view.facts.target_latency_s is not None,
             share_of="judged_steps",
         ),
-        panel="Late steps",
-        legend="share above the target",
-        query="rate({}[5m])" + _OF_STEPS,
+        panel=Panel("Late steps", "share above the target", "rate({}[5m])" + _OF_STEPS),
     ),
     Metric(
         name="judged_steps",
@@ -171,17 +141,14 @@ METRICS = (
         help="Steps whose arrivals are not known, in which nothing is scaled in.",
         type="counter",
         take=lambda view: view.record.measurement.arrivals_per_s is None,
-        panel="Late steps",
-        legend="share not measured",
-        query="rate({}[5m])" + _OF_STEPS,
+        panel=Panel("Late steps", "share not measured", "rate({}[5m])" + _OF_STEPS),
     ),
     Metric(
         name="backlog_items",
         unit="items",
         help="Items that arrived and have no result yet.",
         take=lambda view: view.record.measurement.backlog_items,
-        panel="Backlog",
-        legend="items without a result",
+        panel=Panel("Backlog", "items without a result"),
     ),
     Metric(
         name="executors",
@@ -191,8 +158,7 @@ METRICS = (
         take=lambda view: {stage: executors_of(u) for stage, u in view.stages.items()},
         curves=stage_curves(executors_of, "executors"),
         glance=Glance("Executors", of="observed", note=executors_note, curve="executors/observed"),
-        panel="Executors",
-        legend="{{stage}}",
+        panel=Panel("Executors", "{{stage}}"),
     ),
     Metric(
         name="frequency_hertz",
@@ -208,8 +174,7 @@ METRICS = (
             note=requested_and_planned(lambda place: f"{place.frequency_khz / 1e6:.2f}"),
             curve="frequency/observed",
         ),
-        panel="CPU frequency",
-        legend="{{stage}}",
+        panel=Panel("CPU frequency", "{{stage}}"),
     ),
     Metric(
         name="power_watts",
@@ -228,8 +193,7 @@ METRICS = (
             note=source_note,
             curve="power/*",
         ),
-        panel="Power",
-        legend="{{source}}",
+        panel=Panel("Power", "{{source}}"),
     ),
     Metric(
         name="energy_joules",
@@ -244,9 +208,7 @@ METRICS = (
             note=source_note,
             known=lambda view: view.record.measurement.power_w is not None,
         ),
-        panel="Energy per hour",
-        legend="{{source}}",
-        query="increase({}[1h]) / 3600",
+        panel=Panel("Energy per hour", "{{source}}", "increase({}[1h]) / 3600"),
     ),
     Metric(
         name="plan_cost",
@@ -263,8 +225,7 @@ METRICS = (
             take=lambda view: None if (cost := plan_cost(view)) is None else cost.total,
             note=cost_note,
         ),
-        panel="Cost of the plan",
-        legend="{{term}}",
+        panel=Panel("Cost of the plan", "{{term}}"),
     ),
     Metric(
         name="unapplied_seconds",
@@ -273,16 +234,14 @@ METRICS = (
         label="knob",
         take=lambda view: view.unapplied_s,
         before_steps=True,
-        panel="Not as requested for",
-        legend="{{knob}}",
+        panel=Panel("Not as requested for", "{{knob}}"),
     ),
     Metric(
         name="dead_time_seconds",
         unit="s",
         help="Time from asking for an executor until it serves, as planned with.",
         take=lambda view: view.record.dead_time_s,
-        panel="Not as requested for",
-        legend="dead time of an executor",
+        panel=Panel("Not as requested for", "dead time of an executor"),
     ),
     events_metric(),
     Metric(
@@ -291,9 +250,11 @@ METRICS = (
         help="Control steps, and the time from when each was due until everything was applied.",
         type="summary",
         take=lambda view: view.record.took_s or 0.0,
-        panel="Duration of a step",
-        legend="until everything is applied",
-        query="rate({step_duration_seconds}_sum{selector}[5m])" + _OF_STEPS,
+        panel=Panel(
+            "Duration of a step",
+            "until everything is applied",
+            "rate({step_duration_seconds}_sum{selector}[5m])" + _OF_STEPS,
+        ),
     ),
     Metric(
         name="measurement_age_seconds",
@@ -302,8 +263,7 @@ METRICS = (
         take=lambda view: (
             None if view.measured_at_s is None else max(view.now_s - view.measured_at_s, 0.0)
         ),
-        panel="Duration of a step",
-        legend="age of the last measurement",
+        panel=Panel("Duration of a step", "age of the last measurement"),
     ),
     Metric(
         name="last_step_timestamp_seconds",
@@ -325,8 +285,7 @@ METRICS = (
         label="host",
         take=lambda view: {host.name: host.answers for host in view.hosts},
         before_steps=True,
-        panel="Agents as the controller sees them",
-        legend="{{host}} reachable",
+        panel=Panel("Agents as the controller sees them", "{{host}} reachable"),
     ),
     Metric(
         name="agent_controlled",
@@ -335,8 +294,7 @@ METRICS = (
         label="host",
         take=lambda view: {host.name: host.condition == "controlled" for host in view.hosts},
         before_steps=True,
-        panel="Agents as the controller sees them",
-        legend="{{host}} leased",
+        panel=Panel("Agents as the controller sees them", "{{host}} leased"),
     ),
     Metric(
         name="agent_reading_age_seconds",

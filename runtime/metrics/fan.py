@@ -37,6 +37,13 @@ class ForecastErrors:
         self._errors: dict[int, deque[float]] = {}
         self._next: tuple[int, ExpectedArrivals] | None = None
         self._last_step: int | None = None
+        self._missed_per_s = self._came_per_s = 0.0
+        """Sums over the steps that were forecast one step before."""
+
+    @property
+    def mean_error(self) -> float | None:
+        """Mean absolute error one step ahead, as a share of the mean rate."""
+        return self._missed_per_s / self._came_per_s if self._came_per_s else None
 
     def observe(self, record: StepRecord, step_s: float) -> ExpectedArrivals | None:
         """Learn from a step; returns what was expected of it one step before."""
@@ -50,6 +57,9 @@ class ForecastErrors:
             for ahead, expected_per_s in self._pending.pop(belongs, ()):
                 errors = self._errors.setdefault(ahead, deque(maxlen=_MOST_ERRORS))
                 errors.append(arrived - expected_per_s)
+                if ahead == 1:
+                    self._missed_per_s += abs(expected_per_s - arrived)
+                    self._came_per_s += arrived
         while self._pending and (oldest := next(iter(self._pending))) <= step - _MOST_LATE_STEPS:
             del self._pending[oldest]
         due = self._next[1] if self._next is not None and self._next[0] == step else None

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from runtime.metrics.lines import held_values
+from runtime.metrics.lines import values_in_force
 from runtime.metrics.metric import Glance, Metric
 from runtime.metrics.points import StepPoint
 from runtime.metrics.state import RunState
@@ -56,7 +56,7 @@ def _last(metric: Metric, glance: Glance, state: RunState, view: View) -> float 
         return glance.take(view)
     if metric.by_batch:
         curve = next(curve for curve in metric.curves if curve.key == glance.curve)
-        return held_values(metric, curve, state.points)[-1]
+        return values_in_force(metric, curve, state.points)[-1]
     return metric.values(view).get(glance.of)
 
 

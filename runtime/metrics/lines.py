@@ -38,32 +38,28 @@ def tails_of(
 
 def ahead_of(catalogue: Catalogue, view: View) -> dict[str, list[Pair]]:
     """What curves will be, as far as it is planned or expected."""
-    found = {}
-    for _, curve in catalogue.curves:
-        if curve.ahead is not None:
-            values = enumerate(curve.ahead(view))
-            begin_s = view.record.at_s
-            pairs = [
-                (begin_s + index * view.step_s, value)
-                for index, value in values
-                if value is not None
-            ]
-            if pairs:
-                found[curve.key] = pairs
-    return found
+    found = {
+        curve.key: [
+            (view.record.at_s + index * view.step_s, value)
+            for index, value in enumerate(curve.ahead(view))
+            if value is not None
+        ]
+        for _, curve in catalogue.curves
+        if curve.ahead is not None
+    }
+    return {key: pairs for key, pairs in found.items() if pairs}
 
 
 def last_values(catalogue: Catalogue, points: Sequence[StepPoint]) -> dict[str, float]:
     """The last value of every curve, as long as the next one is not overdue."""
-    found = {}
-    for metric, curve in catalogue.curves:
-        value = held_values(metric, curve, points)[-1] if points else None
-        if value is not None:
-            found[curve.key] = value
-    return found
+    return {
+        curve.key: value
+        for metric, curve in catalogue.curves
+        if points and (value := values_in_force(metric, curve, points)[-1]) is not None
+    }
 
 
-def held_values(
+def values_in_force(
     metric: Metric, curve: Curve, points: Sequence[StepPoint]
 ) -> Sequence[float | None]:
     """One value a point; what a batch reports holds until the next is overdue."""

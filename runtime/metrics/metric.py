@@ -62,6 +62,16 @@ class Glance:
     """The lines drawn beside it in a terminal, as a pattern of keys."""
 
 
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """Where Grafana shows a metric; those with the same title share a panel."""
+
+    title: str
+    legend: str
+    query: str = "{}"
+    """What is asked of Prometheus; `{}` is the metric itself, `{name}` another one."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
     name: str
@@ -83,11 +93,7 @@ class Metric:
     """Belongs to the time that arrivals were counted over, which is before the step."""
     curves: tuple[Curve, ...] = ()
     glance: Glance | None = None
-    panel: str | None = None
-    """Title of the Grafana panel that shows it."""
-    legend: str = ""
-    query: str = "{}"
-    """What the panel asks Prometheus for; `{}` is the metric itself, `{name}` another one."""
+    panel: Panel | None = None
 
     @property
     def full_name(self) -> str:

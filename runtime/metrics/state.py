@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from mpc.events import EventKind
 from mpc.values import Alternative, Configuration, CostTerms
 from runtime.control.journal import StepRecord
 from runtime.metrics.catalogue import CATALOGUE
@@ -63,6 +64,8 @@ class RunState:
         self.decisions = DecisionLog()
         self.reported_hosts: tuple[HostView, ...] = ()
         """As the events of the journal tell of them."""
+        self.failed_in_a_row = 0
+        """The last steps that failed, one after the other."""
         self._view = View(facts=facts, step_s=self.step_s, now_s=0.0, unapplied_s=_applied())
         self._by_batch: dict[str, dict[str, float]] = {}
         """What batches reported last, by metric."""
@@ -117,6 +120,8 @@ class RunState:
         self._view = view
         self._queries = _with_last_figures(record.queries, self._queries)
         self.reported_hosts = from_events(self.reported_hosts, record.events)
+        failed = any(event.kind is EventKind.STEP_FAILED for event in record.events)
+        self.failed_in_a_row = self.failed_in_a_row + 1 if failed else 0
         self.decisions.add(record)
         self.history.add(
             StepPoint(

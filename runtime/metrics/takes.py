@@ -16,22 +16,22 @@ def next_rate(view: View) -> float | None:
     return None if expected is None or not len(expected) else float(expected[0])
 
 
-def forecast_ahead(
-    read: Callable[[ExpectedArrivals], float | None], now: bool = False
-) -> Callable[[View], Sequence[float | None]]:
-    """From the next step on; `now`: joined to what was expected of this one."""
+def forecast_curve(
+    name: str, style: str, read: Callable[[ExpectedArrivals], float | None], edge: bool = False
+) -> Curve:
+    """What was expected of each step, and of those to come.
+
+    `edge`: of the band around the forecast, which is joined to what was expected of this step.
+    """
+
+    def take(view: View) -> float | None:
+        return None if view.due is None else read(view.due)
 
     def ahead(view: View) -> Sequence[float | None]:
-        if not view.fan:
-            return ()
-        first = read(view.due) if now and view.due is not None else None
-        return (first, *(read(each) for each in view.fan))
+        now = take(view) if edge else None
+        return (now, *(read(each) for each in view.fan)) if view.fan else ()
 
-    return ahead
-
-
-def due(read: Callable[[ExpectedArrivals], float | None]) -> Callable[[View], float | None]:
-    return lambda view: None if view.due is None else read(view.due)
+    return Curve("arrivals", name, style, take=take, ahead=ahead, hidden=edge)
 
 
 def stage_curves(read: Callable[[Configuration], float], chart: str) -> tuple[Curve, ...]:

@@ -73,9 +73,30 @@ class TuningChoice:
 def choose(
     present: Candidate, finalists: Sequence[Candidate], blocks: Sequence[TraceBlock], aim: Aim
 ) -> TuningChoice:
-    folds = sorted({block.fold for block in blocks})
-    held_back = _held_back(present, finalists, blocks, folds, aim)
-    recommended = _best(present, finalists, blocks, folds, aim)
+    every = sorted({block.fold for block in blocks})
+
+    def best(folds: Sequence[int]) -> Candidate | None:
+        """By these folds alone."""
+        now = present.on(blocks, folds)
+        found: list[tuple[float, int]] = []
+        for index, candidate in enumerate(finalists):
+            total = candidate.on(blocks, folds)
+            cost = aim.cost(total, now)
+            kept = aim.keeps(total, now) and all(
+                _keeps_but_for_chance(candidate.on(blocks, [fold]), present.on(blocks, [fold]), aim)
+                for fold in folds
+            )
+            gains = cost <= aim.cost(now, now) - LEAST_GAIN
+            if kept and gains and aim.unstrained(total, now):
+                found.append((cost, index))
+        return finalists[min(found)[1]] if found else None
+
+    chosen = []
+    for fold in every:
+        others = [other for other in every if other != fold] or every
+        chosen.append((best(others) or present).on(blocks, [fold]))
+    held_back = HeldBack(summed(chosen), present.on(blocks, every))
+    recommended = best(every)
     if not _keeps_but_for_chance(held_back.chosen, held_back.present, aim):
         recommended = None  # chosen this way, configurations do not carry over
     return TuningChoice(recommended, held_back, pareto((present, *finalists)))
@@ -101,44 +122,7 @@ def _dominates(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
     return one != other and all(a <= b for a, b in zip(one, other, strict=True))
 
 
-def _best(
-    present: Candidate,
-    finalists: Sequence[Candidate],
-    blocks: Sequence[TraceBlock],
-    folds: Sequence[int],
-    aim: Aim,
-) -> Candidate | None:
-    now = present.on(blocks, folds)
-    found: list[tuple[float, int]] = []
-    for index, candidate in enumerate(finalists):
-        total = candidate.on(blocks, folds)
-        cost = aim.cost(total, now)
-        kept = aim.keeps(total, now) and all(
-            _keeps_but_for_chance(candidate.on(blocks, (fold,)), present.on(blocks, (fold,)), aim)
-            for fold in folds
-        )
-        gains = cost <= aim.cost(now, now) - LEAST_GAIN
-        if kept and gains and aim.unstrained(total, now):
-            found.append((cost, index))
-    return finalists[min(found)[1]] if found else None
-
-
 def _keeps_but_for_chance(candidate: TuningOutcome, present: TuningOutcome, aim: Aim) -> bool:
     """Violations are few and come in bursts: one more, and one standard deviation of a count, say
     nothing about the next day."""
     return aim.keeps(candidate, present, slack=1.0 + sqrt(present.violations))
-
-
-def _held_back(
-    present: Candidate,
-    finalists: Sequence[Candidate],
-    blocks: Sequence[TraceBlock],
-    folds: Sequence[int],
-    aim: Aim,
-) -> HeldBack:
-    chosen = []
-    for fold in folds:
-        others = [other for other in folds if other != fold] or folds
-        best = _best(present, finalists, blocks, others, aim) or present
-        chosen.append(best.on(blocks, (fold,)))
-    return HeldBack(summed(chosen), present.on(blocks, folds))

@@ -8,14 +8,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import msgspec
-import numpy as np
 
-from energy.power import PowerModel
 from mpc.micro_batch import BatchCostEstimate, refined
-from mpc.simulation.micro_batch import MicroBatchPlant
 from mpc.simulation.spark_cluster import FULL_POWER_W, PEAK_LOAD, SimulatedCluster, row_cycles_for
-from mpc.values import ConfigurationSpace, FloatArray
-from runtime.build import live_power, live_space
+from mpc.values import ConfigurationSpace
+from runtime.build import live_space
 from runtime.config import Config
 from runtime.control.journal import StepRecord
 from runtime.tuning.trace import Trace
@@ -25,27 +22,12 @@ FEWEST_BATCHES = 20
 SHORTEST_OVERHEAD_S = 0.01
 
 
-def plant_of(
-    cluster: SimulatedCluster,
-    config: Config,
-    rates_per_s: FloatArray,
-    generator: np.random.Generator,
-) -> MicroBatchPlant:
-    return cluster.plant(
-        rates_per_s, power_of(config), space_of(config), generator, config.horizon.step_s
-    )
-
-
 def space_of(config: Config) -> ConfigurationSpace:
     return live_space(config, None, with_frequencies=True)
 
 
-def power_of(config: Config) -> PowerModel:
-    """As on a cluster; watts nobody named are on the scale of the comparison with peers."""
-    return live_power(with_watts(config))
-
-
 def with_watts(config: Config) -> Config:
+    """Watts nobody named are on the scale of the comparison with peers."""
     if config.power.in_watts:
         return config
     change = msgspec.structs.replace

@@ -8,9 +8,9 @@ import numpy as np
 
 from mpc.simulation.run import simulate
 from mpc.simulation.spark_cluster import SimulatedCluster
-from runtime.build import live_controller
+from runtime.build import live_controller, live_power
 from runtime.config import Config
-from runtime.tuning.cluster import plant_of, space_of, with_watts
+from runtime.tuning.cluster import space_of, with_watts
 from runtime.tuning.knobs import Knobs
 from runtime.tuning.outcome import TuningOutcome, counted
 from runtime.tuning.trace import Trace, TraceBlock
@@ -80,15 +80,17 @@ def job_key(knobs: Knobs, block: TraceBlock) -> str:
 
 def run_job(job: TuningJob) -> TuningOutcome:
     """Deterministic. Noise is the same for every candidate that starts as many batches."""
-    step_s = job.config.horizon.step_s
+    config, space = with_watts(job.config), space_of(job.config)
+    step_s = config.horizon.step_s
     generator = np.random.default_rng(job.seed)
-    plant = plant_of(job.cluster, job.config, job.trace.at_step(step_s), generator)
-    simulate(live_controller(with_watts(job.config), space_of(job.config)), plant)
+    rates_per_s = job.trace.at_step(step_s)
+    plant = job.cluster.plant(rates_per_s, live_power(config), space, generator, step_s)
+    simulate(live_controller(config, space), plant)
     return counted(
         plant.finished,
         [record.power_w for record in plant.records],
         [record.configuration for record in plant.records],
         step_s=step_s,
-        target_s=job.config.slo.latency_s,
+        target_s=config.slo.latency_s,
         warm_up_s=job.warm_up_s,
     )

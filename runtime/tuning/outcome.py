@@ -45,17 +45,9 @@ class TuningOutcome(msgspec.Struct, frozen=True):
 
 
 def summed(outcomes: Iterable[TuningOutcome]) -> TuningOutcome:
-    outcomes = tuple(outcomes)
-    if not outcomes:
-        raise ValueError("no outcome to sum up")
-    return TuningOutcome(
-        windows=sum(one.windows for one in outcomes),
-        violations=sum(one.violations for one in outcomes),
-        strained=sum(one.strained for one in outcomes),
-        energy_j=sum(one.energy_j for one in outcomes),
-        reconfigurations=sum(one.reconfigurations for one in outcomes),
-        duration_s=sum(one.duration_s for one in outcomes),
-    )
+    """Of at least one."""
+    values = zip(*(msgspec.structs.astuple(outcome) for outcome in outcomes), strict=True)
+    return TuningOutcome(*(sum(each) for each in values))
 
 
 def counted(

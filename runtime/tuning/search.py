@@ -8,6 +8,7 @@ much more of the trace, because violations are rare and few blocks have next to 
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
@@ -80,6 +81,14 @@ class Candidate:
         return summed(outcome for block, outcome in pairs if block.fold in folds)
 
 
+def evaluated(
+    candidates: Sequence[Knobs], blocks: Sequence[TraceBlock], evaluate: Evaluate
+) -> list[Candidate]:
+    """Each on every block."""
+    outcomes = iter(evaluate([(knobs, block) for knobs in candidates for block in blocks]))
+    return [Candidate(knobs, tuple(islice(outcomes, len(blocks)))) for knobs in candidates]
+
+
 def search(
     space: KnobSpace,
     blocks: Sequence[TraceBlock],
@@ -93,17 +102,14 @@ def search(
     base = space.around
     probes = space.probes()[: plan.candidates]
     drawn = [space.draw(random) for _ in range(plan.candidates - len(probes))]
-    first = _distinct([*probes, *drawn], {base})
+    first = _without(base, [*probes, *drawn])
     best = _ranked(base, first, blocks[: plan.first_blocks], evaluate, cost)[: plan.survivors]
     parents = [parent for knobs in best for parent in (base, knobs)]
     near = [space.near(parents[index % len(parents)], random) for index in range(plan.neighbours)]
     between = [space.towards(knobs, 0.5) for knobs in best[: plan.compromises]]
-    second = _distinct([*best, *near, *between], {base})
+    second = _without(base, [*best, *near, *between])
     best = _ranked(base, second, blocks[: plan.second_blocks], evaluate, cost)[: plan.finalists]
-    outcomes = _evaluated([base, *best], proofs, evaluate)
-    present, *rest = (
-        Candidate(knobs, achieved) for knobs, achieved in zip([base, *best], outcomes, strict=True)
-    )
+    present, *rest = evaluated([base, *best], proofs, evaluate)
     rest.sort(key=lambda candidate: cost(candidate.total, present.total))
     return present, tuple(rest)
 
@@ -129,20 +135,11 @@ def _ranked(
     evaluate: Evaluate,
     cost: Cost,
 ) -> list[Knobs]:
-    present, *achieved = _evaluated([base, *candidates], blocks, evaluate)
-    costs = [cost(summed(outcomes), summed(present)) for outcomes in achieved]
-    return [candidates[index] for index in np.argsort(costs, kind="stable")]
+    present, *others = evaluated([base, *candidates], blocks, evaluate)
+    others.sort(key=lambda candidate: cost(candidate.total, present.total))
+    return [candidate.knobs for candidate in others]
 
 
-def _evaluated(
-    candidates: Sequence[Knobs], blocks: Sequence[TraceBlock], evaluate: Evaluate
-) -> list[tuple[TuningOutcome, ...]]:
-    outcomes = evaluate([(knobs, block) for knobs in candidates for block in blocks])
-    width = len(blocks)
-    return [
-        tuple(outcomes[index * width : (index + 1) * width]) for index in range(len(candidates))
-    ]
-
-
-def _distinct(candidates: Sequence[Knobs], known: set[Knobs]) -> list[Knobs]:
-    return [knobs for knobs in dict.fromkeys(candidates) if knobs not in known]
+def _without(base: Knobs, candidates: Sequence[Knobs]) -> list[Knobs]:
+    """Each once."""
+    return [knobs for knobs in dict.fromkeys(candidates) if knobs != base]

@@ -2,12 +2,12 @@
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Self
 
 from pyspark import SparkConf, SparkContext
 
-from runtime.tuning.jobs import TuningJob, run_job
+from runtime.tuning.jobs import TuningJob
 from runtime.tuning.outcome import TuningOutcome
 
 
@@ -21,19 +21,16 @@ class SparkRunner:
             conf=SparkConf().setMaster(master).setAppName("foresight tune")
         )
 
-    def run(self, jobs: Sequence[TuningJob]) -> Iterator[tuple[int, TuningOutcome]]:
+    def run(
+        self, function: Callable[[TuningJob], TuningOutcome], jobs: Sequence[TuningJob]
+    ) -> Iterator[tuple[int, TuningOutcome]]:
         """All at once: outcomes arrive when the last job has finished."""
         if jobs:
-            tasks = self._context.parallelize(list(enumerate(jobs)), len(jobs))
-            yield from tasks.map(_numbered).collect()
+            outcomes = self._context.parallelize(jobs, len(jobs)).map(function).collect()
+            yield from enumerate(outcomes)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._context.stop()
-
-
-def _numbered(task: tuple[int, TuningJob]) -> tuple[int, TuningOutcome]:
-    index, job = task
-    return index, run_job(job)

@@ -93,15 +93,13 @@ def journaled_trace(records: Sequence[StepRecord], source: str) -> Trace:
 
 
 def blocks_of(
-    duration_s: float, folds: int, per_fold: int, block_s: float
+    duration_s: float, folds: int, per_fold: int, block_s: float, first_s: float = 0.0
 ) -> tuple[TraceBlock, ...]:
     """Blocks at even distances in each of the folds, shorter ones where the trace is short."""
-    fold_s = duration_s / folds
-    length_s = min(block_s, fold_s / per_fold)
-    found = []
-    for fold in range(folds):
-        room_s = fold_s / per_fold
-        for place in range(per_fold):
-            begin_s = fold * fold_s + place * room_s + (room_s - length_s) / 2.0
-            found.append(TraceBlock(fold, begin_s, begin_s + length_s))
-    return tuple(found)
+    room_s = duration_s / folds / per_fold
+    length_s = min(block_s, room_s)
+    begins_s = first_s + np.arange(folds * per_fold) * room_s + (room_s - length_s) / 2.0
+    return tuple(
+        TraceBlock(index // per_fold, float(begin_s), float(begin_s) + length_s)
+        for index, begin_s in enumerate(begins_s)
+    )

@@ -1,8 +1,9 @@
 """A whole tuning: searches on the trace, chooses, and checks the choice on what it never saw."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
+from typing import Protocol
 
 import msgspec
 import numpy as np
@@ -10,11 +11,10 @@ import numpy as np
 from runtime.config import Config
 from runtime.config.toml_text import toml_document
 from runtime.tuning.choice import Aim, TuningChoice, choose
-from runtime.tuning.jobs import Task, job_key
+from runtime.tuning.jobs import Task, TuningJob, job_key, run_job
 from runtime.tuning.knobs import Knobs, KnobSpace, steps_for
-from runtime.tuning.outcome import TuningOutcome, summed
-from runtime.tuning.runners import Runner
-from runtime.tuning.search import Candidate, SearchPlan, hardest_first, search
+from runtime.tuning.outcome import TuningOutcome
+from runtime.tuning.search import Candidate, SearchPlan, evaluated, hardest_first, search
 from runtime.tuning.state import TuningState
 from runtime.tuning.trace import TraceBlock, blocks_of
 
@@ -30,6 +30,15 @@ class Tuning:
     choice: TuningChoice
     blocks: tuple[TraceBlock, ...]
     """What the present configuration and the finalists ran on."""
+
+
+class Runner(Protocol):
+    """A `WorkerPool`, or a Spark cluster (`spark_runner`)."""
+
+    def run(
+        self, function: Callable[[TuningJob], TuningOutcome], jobs: Sequence[TuningJob]
+    ) -> Iterator[tuple[int, TuningOutcome]]:
+        """The position of a job and what came of it, as each finishes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +59,7 @@ class Simulations:
             self.on_done()
         names = list(missing)
         jobs = [self.task.job(knobs, block) for knobs, block in missing.values()]
-        for index, outcome in self.runner.run(jobs):
+        for index, outcome in self.runner.run(run_job, jobs):
             self.state.put(names[index], outcome)
             self.on_done()
         found = [self.state.get(key) for key in keys]
@@ -82,20 +91,13 @@ def checked(
 ) -> list[TuningOutcome]:
     """Each candidate on the whole trace from `begin_s` on."""
     pieces = check_pieces(simulations.task.trace.duration_s, begin_s)
-    outcomes = simulations.evaluate([(knobs, piece) for knobs in candidates for piece in pieces])
-    return [
-        summed(outcomes[index * len(pieces) : (index + 1) * len(pieces)])
-        for index in range(len(candidates))
-    ]
+    return [each.total for each in evaluated(candidates, pieces, simulations.evaluate)]
 
 
 def check_pieces(duration_s: float, begin_s: float) -> tuple[TraceBlock, ...]:
-    count = max(ceil((duration_s - begin_s) / CHECK_S), 1)
-    length_s = (duration_s - begin_s) / count
-    return tuple(
-        TraceBlock(0, begin_s + index * length_s, begin_s + (index + 1) * length_s)
-        for index in range(count)
-    )
+    length_s = duration_s - begin_s
+    pieces = max(ceil(length_s / CHECK_S), 1)
+    return blocks_of(length_s, 1, pieces, length_s, begin_s)
 
 
 def tuned_toml(config: Config, head: Sequence[str]) -> str:

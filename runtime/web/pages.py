@@ -28,6 +28,8 @@ LAST_POINTS = 600
 WRONG_TOKEN_WAIT_S = 0.5
 _LATE_STEPS = 10
 _LATE_S = 60.0
+_FAILED_STEPS = 3
+"""Failures in a row from which the controller is not healthy."""
 _LONGEST_BODY = 4096
 _ANSWER = b"<!-- answer -->"
 _WRONG = b'<p class="problem" role="alert">That is not the token.</p>'
@@ -187,12 +189,14 @@ class Pages:
 
     async def _health_answer(self, _: web.Request) -> web.Response:
         """Says nothing about the application, so that probes need no token."""
-        record = self._state.record
+        record, failed = self._state.record, self._state.failed_in_a_row
         if self._live and record is not None:
             # The last step before a restart may be of yesterday.
             age_s = self._wall_s() - max(record.at_s, self._began_s)
             if age_s > max(_LATE_STEPS * self._state.step_s, _LATE_S):
                 raise web.HTTPServiceUnavailable(text=f"no step for {age_s:.0f} s\n")
+            if failed >= _FAILED_STEPS and record.at_s >= self._began_s:
+                raise web.HTTPServiceUnavailable(text=f"the last {failed} steps failed\n")
         return web.Response(text="ok\n")
 
     async def _log_in(self, request: web.Request) -> web.Response:

@@ -11,7 +11,7 @@ import logging
 import socket
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Self
 
@@ -133,7 +133,8 @@ class WebServer:
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._ending.wait(), FOLLOW_S if self._follow else None)
                 if self._follow:
-                    self._take_all(self._tail.poll())
+                    for record in self._tail.poll():
+                        self._take(record)
         finally:
             self._stream.close()
             await runner.cleanup()
@@ -144,10 +145,6 @@ class WebServer:
                 self._state.add(record)
         except OSError as error:
             _log.warning("the page begins without history: %s", error)
-
-    def _take_all(self, records: Sequence[StepRecord]) -> None:
-        for record in records:
-            self._take(record)
 
     def _take(self, record: StepRecord) -> None:
         try:

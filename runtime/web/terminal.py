@@ -12,7 +12,7 @@ from mpc.events import Severity
 from mpc.values import CostTerms
 from runtime.metrics.figures import GlanceFigure, figures_of
 from runtime.metrics.hosts import HostView
-from runtime.metrics.lines import held_values
+from runtime.metrics.lines import values_in_force
 from runtime.metrics.state import Latest, RunState
 from runtime.metrics.view import View
 from runtime.report.text import FORMATS, clock, number
@@ -110,7 +110,7 @@ def _drawn(state: RunState, name: str) -> tuple[Sequence[float | None], float | 
     if glance is None or glance.curve is None:
         return (), None
     chosen = [curve for curve in metric.curves if fnmatch(curve.key, glance.curve)]
-    lines = [held_values(metric, curve, state.points) for curve in chosen]
+    lines = [values_in_force(metric, curve, state.points) for curve in chosen]
     merged = [
         next((value for value in values if value is not None), None)
         for values in zip(*lines, strict=True)

@@ -12,10 +12,9 @@ from kubernetes_validate import ValidationError, latest_version, validate
 from runtime.agent.service.settings import load_agent_config
 from runtime.config import load_config
 from runtime.config.strict import ConfigError
-from runtime.kubernetes.agent import agent_manifests, agent_toml
-from runtime.kubernetes.driver import driver_manifests, overrides
+from runtime.kubernetes.manifests import agent_manifests, agent_toml, driver_manifests, overrides
 from runtime.kubernetes.values import load_values
-from runtime.kubernetes.yaml_text import yaml_documents
+from runtime.yaml_text import yaml_documents
 
 VALUES = """
 image = "registry.example.org/foresight:0.1.0"

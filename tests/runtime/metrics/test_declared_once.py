@@ -22,7 +22,7 @@ from runtime.metrics.catalogue import CATALOGUE, events_metric
 from runtime.metrics.decisions import shown_event
 from runtime.metrics.documents import events_page, metrics_page
 from runtime.metrics.facts import facts_of
-from runtime.metrics.metric import Catalogue, Curve, Glance, Metric
+from runtime.metrics.metric import Catalogue, Curve, Glance, Metric, Panel
 from runtime.metrics.monitoring import grafana_dashboard
 from runtime.metrics.state import RunState
 from runtime.report.words import in_words
@@ -42,7 +42,7 @@ NODES = Metric(
     take=lambda view: None if (plan := view.record.decision.plan) is None else plan.nodes,
     curves=(Curve("cost", "nodes", "measured"),),
     glance=Glance("Nodes", curve="cost/nodes"),
-    panel="Search",
+    panel=Panel("Search", "nodes"),
 )
 WITH_NODES = Catalogue((*CATALOGUE.metrics, NODES), CATALOGUE.charts)
 

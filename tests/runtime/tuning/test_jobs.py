@@ -1,6 +1,6 @@
 """One simulation is deterministic and counts alike at any step; a tuning resumes and repeats."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 from mpc.simulation.micro_batch import FinishedBatch
+from mpc.simulation.pool import Job, Result, WorkerPool
 from mpc.simulation.row_queue import TakenRows
 from mpc.values import BatchSample, Configuration
 from runtime.config import load_config
 from runtime.tuning.choice import Aim
 from runtime.tuning.cluster import fitted_to, sized_for
-from runtime.tuning.jobs import TuningJob, run_job
+from runtime.tuning.jobs import run_job
 from runtime.tuning.knobs import Knobs
 from runtime.tuning.outcome import TuningOutcome, counted
-from runtime.tuning.runners import LocalRunner
 from runtime.tuning.search import SearchPlan
 from runtime.tuning.state import TuningState
 from runtime.tuning.trace import TraceBlock
@@ -39,7 +39,7 @@ PLAN = SearchPlan(
 )
 
 
-class Interrupted(LocalRunner):
+class Interrupted(WorkerPool):
     """Gives up after a number of jobs, as Ctrl-C does."""
 
     def __init__(self, after: int) -> None:
@@ -47,8 +47,10 @@ class Interrupted(LocalRunner):
         self.left = after
         self.ran = 0
 
-    def run(self, jobs: Sequence[TuningJob]) -> Iterator[tuple[int, TuningOutcome]]:
-        for pair in super().run(jobs):
+    def run(
+        self, function: Callable[[Job], Result], jobs: Sequence[Job]
+    ) -> Iterator[tuple[int, Result]]:
+        for pair in super().run(function, jobs):
             if not self.left:
                 raise KeyboardInterrupt
             self.left -= 1
@@ -56,7 +58,7 @@ class Interrupted(LocalRunner):
             yield pair
 
 
-def _tuned(state: TuningState, runner: LocalRunner) -> Tuning:
+def _tuned(state: TuningState, runner: WorkerPool) -> Tuning:
     simulations = Simulations(small_task(), runner, state, lambda: None)
     return tuned(simulations, 1200.0, PLAN, Aim())
 
@@ -99,7 +101,7 @@ def test_windows_are_the_same_at_any_step(step_s: float) -> None:
 
 def test_an_interrupted_tuning_goes_on_to_the_same_result(tmp_path: Path) -> None:
     fingerprint = small_task().fingerprint
-    whole = _tuned(TuningState(None, fingerprint), LocalRunner(1))
+    whole = _tuned(TuningState(None, fingerprint), WorkerPool(1))
     file = tmp_path / "state.json"
     with pytest.raises(KeyboardInterrupt):
         _tuned(TuningState(file, fingerprint), Interrupted(5))
@@ -116,8 +118,8 @@ def test_processes_give_what_one_process_gives() -> None:
     task = small_task()
     blocks = (TraceBlock(0, 60.0, 180.0), TraceBlock(0, 300.0, 420.0))
     jobs = [task.job(Knobs.of(task.config), block) for block in blocks]
-    with LocalRunner(2) as pool:
-        assert dict(pool.run(jobs)) == dict(LocalRunner(1).run(jobs))
+    with WorkerPool(2) as pool:
+        assert dict(pool.run(run_job, jobs)) == dict(WorkerPool(1).run(run_job, jobs))
 
 
 def test_a_state_of_another_task_is_refused(tmp_path: Path) -> None:
@@ -133,7 +135,7 @@ def test_a_state_of_another_task_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_trace_too_short_for_its_folds_is_refused() -> None:
-    simulations = Simulations(small_task(), LocalRunner(1), TuningState(None, ""), lambda: None)
+    simulations = Simulations(small_task(), WorkerPool(1), TuningState(None, ""), lambda: None)
     with pytest.raises(ValueError, match="4 folds need 960 s"):
         tuned(simulations, 900.0, SearchPlan(), Aim())
 
@@ -146,7 +148,7 @@ def test_the_check_covers_everything_unseen() -> None:
         assert one.end_s == pytest.approx(other.begin_s)
     task = small_task()
     done: list[int] = []
-    simulations = Simulations(task, LocalRunner(1), TuningState(None, ""), lambda: done.append(1))
+    simulations = Simulations(task, WorkerPool(1), TuningState(None, ""), lambda: done.append(1))
     (outcome,) = checked(simulations, 900.0, [Knobs.of(task.config)])
     assert outcome.windows == 60
     assert len(done) == 1

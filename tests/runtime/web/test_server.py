@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from mpc.events import Event, EventKind
 from runtime.config import load_config
 from runtime.config.web import Web
 from runtime.control.journal import StepJournal, StepRecord
@@ -147,6 +148,50 @@ def test_a_silent_controller_is_not_healthy(journal: Path, records: Records) -> 
         assert (silent.status, silent.body) == (503, b"no step for 61 s\n")
         server.publish(replace(records[-1], at_s=now_s))
         wait_for_step(server.url, records[-1].measurement.step)
+        assert ask(server.url, "/healthz").body == b"ok\n"
+
+
+def test_a_controller_whose_steps_fail_is_not_healthy(journal: Path, records: Records) -> None:
+    now_s = records[-1].at_s + 10_000.0
+    access, facts = access_of(Web(port=0)), facts_in(journal)
+    last = records[-1].measurement
+    published = 0
+
+    with WebServer(access, 0, facts, journal, wall_s=lambda: now_s) as server:
+
+        def answer_after_step(failed: bool) -> tuple[int, bytes]:
+            nonlocal published
+            published += 1
+            step = last.step + published
+            server.publish(
+                replace(
+                    records[-1],
+                    at_s=now_s + published,
+                    measurement=replace(last, step=step),
+                    events=(Event(EventKind.STEP_FAILED, "no"),) if failed else (),
+                )
+            )
+            wait_for_step(server.url, step)
+            answer = ask(server.url, "/healthz")
+            return answer.status, answer.body
+
+        steps = [True, True, False, True, True, True, True, False]
+        answers = [answer_after_step(failed) for failed in steps]
+    well = (200, b"ok\n")
+    failing = [(503, f"the last {count} steps failed\n".encode()) for count in (3, 4)]
+    assert answers == [*[well] * 5, *failing, well]
+
+
+def test_failures_before_a_restart_do_not_make_it_unhealthy(
+    tmp_path: Path, records: Records
+) -> None:
+    with StepJournal(tmp_path / "app", 64_000_000) as written:
+        for record in records[-4:]:
+            written.append(replace(record, events=(Event(EventKind.STEP_FAILED, "no"),)))
+    now_s = records[-1].at_s + 30.0
+    access, facts = access_of(Web(port=0)), facts_in(tmp_path / "app")
+    with WebServer(access, 0, facts, tmp_path / "app", wall_s=lambda: now_s) as server:
+        assert ask(server.url, "/api/state").json()["latest"]["step"] is not None
         assert ask(server.url, "/healthz").body == b"ok\n"
 
 

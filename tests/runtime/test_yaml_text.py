@@ -5,7 +5,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.kubernetes.yaml_text import Value, yaml_documents
+from runtime.yaml_text import Value, filled_documents, yaml_documents
 
 EXPECTED = """\
 ---
@@ -77,3 +77,31 @@ def test_text_is_plain_only_where_every_parser_takes_it_for_text(text: str) -> N
 @pytest.mark.parametrize("text", ["yes", "No", "NULL", "~", "1e3", ".inf", "- a", "#", "a: b", "*"])
 def test_what_yaml_would_read_as_something_else_is_quoted(text: str) -> None:
     assert yaml_documents([{"key": text}]) == f'---\nkey: "{text}"\n'
+
+
+def test_a_template_is_filled_once_and_parts_without_a_value_are_left_out() -> None:
+    template = """
+whole: ${number}
+within: a ${number} b
+absent: ${nothing}
+args: [run, "${words}", [--more, "${number}"]]
+parts:
+- {when: number, name: kept}
+- {when: nothing, name: dropped}
+gone:
+- when: nothing
+  name: dropped
+empty: {}
+"""
+    (document,) = filled_documents(
+        template, {"number": 3, "nothing": None, "words": ["${number}", "x"]}
+    )
+    assert document == {
+        "whole": 3,
+        "within": "a 3 b",
+        "args": ["run", "${number}", "x", "--more", 3],
+        "parts": [{"name": "kept"}],
+        "empty": {},
+    }
+    with pytest.raises(KeyError, match="unknown"):
+        filled_documents("a: ${unknown}", {})
