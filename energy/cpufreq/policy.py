@@ -6,7 +6,7 @@ else limits: clamped to the hardware's range, then moved to the table. Nothing r
 
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Self
 
 Attribute = Literal["scaling_max_freq", "scaling_min_freq", "scaling_governor", "scaling_setspeed"]
 
@@ -68,6 +68,11 @@ class LimitOutcome:
     effective_khz: int
     clamped: bool
     effective_min_khz: int
+
+    @classmethod
+    def of(cls, request: LimitRequest, effective: FrequencyLimits) -> Self:
+        clamped = effective.max_khz != request.max_khz
+        return cls(request.policy, request.max_khz, effective.max_khz, clamped, effective.min_khz)
 
 
 def expected_max_khz(policy: CpuPolicy, khz: int) -> int:

@@ -25,34 +25,34 @@ _COMMON = (
 _PREFERENCE = ("energy_performance_preference", "energy_performance_available_preferences")
 
 
+_GOVERNORS = ("conservative", "ondemand", "userspace", "powersave", "performance", "schedutil")
+_SELF_GOVERNED = ("performance", "powersave")
+
+
 @dataclass(frozen=True, slots=True)
 class Personality:
     """One driver: how its policies are governed and which files they have."""
 
-    driver: Driver
-    governors: tuple[str, ...]
-    governor: str
-    """The one that a freshly booted host uses."""
-    sets_policy: bool
-    """The hardware governs itself: only performance and powersave, and powersave is dynamic."""
-    has_table: bool
-    has_boost: bool
     attributes: tuple[str, ...]
+    sets_policy: bool = False
+    """The hardware governs itself: only performance and powersave, and powersave is dynamic."""
+    has_table: bool = False
+    has_boost: bool = False
     status: tuple[str, str] | None = None
     """The folder of the driver's own settings and the mode written there."""
 
+    @property
+    def governors(self) -> tuple[str, ...]:
+        return _SELF_GOVERNED if self.sets_policy else _GOVERNORS
 
-_GOVERNORS = ("conservative", "ondemand", "userspace", "powersave", "performance", "schedutil")
-_SELF_GOVERNED = ("performance", "powersave")
+    @property
+    def governor(self) -> str:
+        """The one that a freshly booted host uses."""
+        return "powersave" if self.sets_policy else "schedutil"
+
 
 PERSONALITIES: dict[Driver, Personality] = {
     "acpi-cpufreq": Personality(
-        driver="acpi-cpufreq",
-        governors=_GOVERNORS,
-        governor="schedutil",
-        sets_policy=False,
-        has_table=True,
-        has_boost=True,
         attributes=(
             *_COMMON,
             "freqdomain_cpus",
@@ -62,45 +62,22 @@ PERSONALITIES: dict[Driver, Personality] = {
             "boost",
             "bios_limit",
         ),
+        has_table=True,
+        has_boost=True,
     ),
     "intel_pstate": Personality(
-        driver="intel_pstate",
-        governors=_SELF_GOVERNED,
-        governor="powersave",
-        sets_policy=True,
-        has_table=False,
-        has_boost=False,
         attributes=(*_COMMON, *_PREFERENCE, "base_frequency"),
+        sets_policy=True,
         status=("intel_pstate", "active"),
     ),
-    "intel_cpufreq": Personality(
-        driver="intel_cpufreq",
-        governors=_GOVERNORS,
-        governor="schedutil",
-        sets_policy=False,
-        has_table=False,
-        has_boost=False,
-        attributes=_COMMON,
-        status=("intel_pstate", "passive"),
-    ),
+    "intel_cpufreq": Personality(attributes=_COMMON, status=("intel_pstate", "passive")),
     "amd-pstate-epp": Personality(
-        driver="amd-pstate-epp",
-        governors=_SELF_GOVERNED,
-        governor="powersave",
-        sets_policy=True,
-        has_table=False,
-        has_boost=True,
         attributes=(*_COMMON, *_PREFERENCE, "boost"),
+        sets_policy=True,
+        has_boost=True,
         status=("amd_pstate", "active"),
     ),
     "amd-pstate": Personality(
-        driver="amd-pstate",
-        governors=_GOVERNORS,
-        governor="schedutil",
-        sets_policy=False,
-        has_table=False,
-        has_boost=True,
-        attributes=(*_COMMON, "boost"),
-        status=("amd_pstate", "passive"),
+        attributes=(*_COMMON, "boost"), has_boost=True, status=("amd_pstate", "passive")
     ),
 }

@@ -7,6 +7,7 @@ hexadecimal numbers, a plus sign, junk after a scanned number.
 import errno
 import os
 import re
+from itertools import groupby
 
 _SPACE = " \t\n\v\f\r"
 _UNSIGNED_LONG = re.compile(r"\+?(?:0[xX]([0-9a-fA-F]+)|(0[0-7]*)|([1-9][0-9]*))\n?")
@@ -94,15 +95,7 @@ def boolean(text: str) -> bool:
 
 def cpu_list(cpus: list[int] | tuple[int, ...]) -> str:
     """The kernel's list format, "0-3,8": CPUs in ascending order."""
-    parts: list[str] = []
-    start = previous = None
-    for cpu in cpus:
-        if previous is not None and cpu == previous + 1:
-            previous = cpu
-            continue
-        if start is not None:
-            parts.append(f"{start}" if start == previous else f"{start}-{previous}")
-        start = previous = cpu
-    if start is not None:
-        parts.append(f"{start}" if start == previous else f"{start}-{previous}")
-    return ",".join(parts)
+    # Neighbours have the same distance from their place in the list.
+    by_distance = groupby(enumerate(cpus), lambda numbered: numbered[1] - numbered[0])
+    runs = [[cpu for _, cpu in run] for _, run in by_distance]
+    return ",".join(f"{run[0]}" if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)

@@ -36,14 +36,16 @@ def choose_meter(
     """
     if name == "none":
         return ChosenMeter(None, "switched off, energy.meter = none")
-    if name == "powercap":
-        return ChosenMeter(PowercapMeter(tree, source))
-    if name == "pyrapl":
-        return ChosenMeter(PyraplMeter(tree, source))
     if name == "modelled":
         return ChosenMeter(_modelled(tree, full_power_w))
+    counting: dict[str, type[PowercapMeter | PyraplMeter]] = {
+        "powercap": PowercapMeter,
+        "pyrapl": PyraplMeter,
+    }
+    if name in counting:
+        return ChosenMeter(counting[name](tree, source))
     reasons: list[str] = []
-    for make in (PowercapMeter, PyraplMeter):
+    for make in counting.values():
         try:
             meter = make(tree, source)
         except MeterUnavailable as error:

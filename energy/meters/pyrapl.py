@@ -19,42 +19,28 @@ from types import ModuleType
 from typing import Any
 
 from energy.errors import MeterUnavailable
-from energy.meters.contract import EnergyReading, MeterName, PowerSource
-from energy.meters.counter import HIGHEST_POWER_W
-from energy.meters.totals import ZoneTotals
+from energy.meters.contract import MeterName, PowerSource
+from energy.meters.powercap import RaplMeter
 from energy.meters.zones import RaplZone, UnreadableCount, fault_words, rapl_zones
 from energy.tree import FolderTree, Tree
 
 _log = logging.getLogger(__name__)
 
 
-class PyraplMeter:
+class PyraplMeter(RaplMeter):
     """Packages and their dram, which is all that pyRAPL knows of."""
 
     name: MeterName = "pyrapl"
 
-    def __init__(
-        self,
-        tree: Tree,
-        source: PowerSource = "measured",
-        highest_power_w: float = HIGHEST_POWER_W,
-    ) -> None:
+    def __init__(self, tree: Tree, source: PowerSource = "measured") -> None:
         if not isinstance(tree, FolderTree):
             raise MeterUnavailable("pyRAPL opens files itself and cannot read a host in memory")
         zones = [zone for zone in rapl_zones(tree) if zone.kind in {"package", "dram"}]
         if not zones:
             raise MeterUnavailable("pyRAPL reads packages and dram, and this host counts neither")
-        self.source: PowerSource = source
+        super().__init__(zones, source)
         self._pyrapl = _load_pyrapl()
         self._root = str(tree.root).rstrip("/")
-        self._totals = ZoneTotals(zones, self._read_uj, source, highest_power_w)
-
-    def poll(self, now_s: float) -> EnergyReading:
-        return self._totals.poll(now_s)
-
-    def reasons_against(self) -> tuple[str, ...]:
-        """Why nothing of the total can be read now; empty if something can."""
-        return self._totals.reasons_against()
 
     def _read_uj(self, zone: RaplZone) -> int:
         path = zone.energy_path

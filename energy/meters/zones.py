@@ -64,10 +64,6 @@ def read_count(tree: Tree, path: str) -> int:
         text = tree.read(path).strip()
     except OSError as error:
         raise UnreadableCount(fault_words(path, error)) from error
-    return parse_count(path, text)
-
-
-def parse_count(path: str, text: str) -> int:
     # int() alone would take "1_000", "+5" and digits of other scripts.
     if not _COUNT.fullmatch(text):
         raise UnreadableCount(f"{path}: not a number of microjoules: {text[:40]!r}")

@@ -3,8 +3,7 @@
 from collections.abc import Callable
 from typing import Literal
 
-from energy.emulation.dvfs.cgroup_v1 import cgroup_v1
-from energy.emulation.dvfs.cgroup_v2 import cgroup_v2
+from energy.emulation.dvfs.cgroup_versions import cgroup_v1, cgroup_v2
 from energy.emulation.dvfs.contract import Backend, Throttle
 from energy.emulation.dvfs.duty_cycle import DutyCycle
 from energy.errors import ThrottleUnavailable

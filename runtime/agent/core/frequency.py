@@ -9,12 +9,17 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from energy.cpufreq.actuation import FrequencyActuator
+from energy.cpufreq.actuation import ACTUATORS
 from energy.cpufreq.attributes import read_khz
 from energy.cpufreq.discover import discover, read_policy
-from energy.cpufreq.limits import expected_max_khz
 from energy.cpufreq.originals import Written, own_values
-from energy.cpufreq.policy import CpuPolicy, FrequencyLimits, LimitOutcome, LimitRequest
+from energy.cpufreq.policy import (
+    CpuPolicy,
+    FrequencyLimits,
+    LimitOutcome,
+    LimitRequest,
+    expected_max_khz,
+)
 from energy.cpufreq.throttling import Throttling
 from energy.errors import FrequencyDenied, HostError, PolicyInactive
 from energy.tree import Tree
@@ -48,9 +53,7 @@ class FrequencyKeeper:
     def __init__(self, tree: Tree, rules: FrequencyRules, ledger: Ledger, audit: AuditLog) -> None:
         self._tree = tree
         self._min_dwell_s = rules.min_dwell_ms / 1000
-        self._actuator = FrequencyActuator(
-            tree, rules.actuation, rules.floor_khz, rules.may_move_minimum
-        )
+        self._actuator = ACTUATORS[rules.actuation](tree, rules.floor_khz, rules.may_move_minimum)
         self._ledger = ledger
         self._audit = audit
         self._changed_s: float | None = None
@@ -83,7 +86,7 @@ class FrequencyKeeper:
                     and changed.request == limit_request
                     and changed.last_read is not None
                 ):
-                    unchanged.append(_unchanged(limit_request, changed.last_read))
+                    unchanged.append(LimitOutcome.of(limit_request, changed.last_read))
                 else:
                     self._check(policy, limit_request)
                     requests.append(limit_request)
@@ -286,13 +289,6 @@ class FrequencyKeeper:
             ):
                 entry = self._ledger.changed[name].entry
                 self._ledger.changed[name] = replace(changed, entry=entry)
-
-
-def _unchanged(limit_request: LimitRequest, last_read: FrequencyLimits) -> LimitOutcome:
-    clamped = last_read.max_khz != limit_request.max_khz
-    return LimitOutcome(
-        limit_request.policy, limit_request.max_khz, last_read.max_khz, clamped, last_read.min_khz
-    )
 
 
 def _both(older: Written, newer: Written) -> Written:

@@ -12,7 +12,6 @@ import fcntl
 import os
 import stat
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 _LOCK = "agent.lock"
@@ -45,16 +44,20 @@ class JournalCorrupt(StateError):
         self.path = path
 
 
-class JournalUnavailable(StateError):
+class _Unavailable(StateError):
+    words: str
+
     def __init__(self, path: Path, error: OSError) -> None:
-        super().__init__(f"{path}: the journal is unavailable, {error.strerror or error}")
+        super().__init__(f"{path}: {self.words}, {error.strerror or error}")
         self.path = path
 
 
-class AuditUnavailable(StateError):
-    def __init__(self, path: Path, error: OSError) -> None:
-        super().__init__(f"{path}: the audit log cannot be written, {error.strerror or error}")
-        self.path = path
+class JournalUnavailable(_Unavailable):
+    words = "the journal is unavailable"
+
+
+class AuditUnavailable(_Unavailable):
+    words = "the audit log cannot be written"
 
 
 def private_folder(folder: Path) -> Path:
@@ -113,10 +116,5 @@ class StateLock:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.release()

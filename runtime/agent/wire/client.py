@@ -32,7 +32,7 @@ from runtime.agent.wire.messages import (
     Status,
 )
 from runtime.agent.wire.refusals import ErrorBody, Refused
-from runtime.agent.wire.tls import TlsFiles, client_context
+from runtime.agent.wire.tls import TlsFiles, client_context, handshake_words
 
 _LARGEST_ANSWER = 16 * 1024 * 1024
 TIMEOUT_S = 5.0
@@ -214,7 +214,7 @@ def _reason(error: Exception) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"its certificate is not trusted, {error.verify_message}"
     if isinstance(error, ssl.SSLError) and error.reason:
-        return f"TLS failed, {error.reason.replace('_', ' ').lower()}"
+        return f"TLS failed, {handshake_words(error)}"
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     return str(error) or type(error).__name__

@@ -26,7 +26,7 @@ class Request(Struct, frozen=True, forbid_unknown_fields=True):
     """Base of what a caller sends."""
 
 
-class LeaseRequest(Request, frozen=True, forbid_unknown_fields=True):
+class LeaseRequest(Request, frozen=True):
     """Ask to be the one controller of this host."""
 
     period_ms: Annotated[int, Meta(ge=200, le=60_000)]
@@ -35,26 +35,29 @@ class LeaseRequest(Request, frozen=True, forbid_unknown_fields=True):
     """Replace an unexpired lease of the same caller, as a restarted controller does."""
 
 
-class RenewRequest(Request, frozen=True, forbid_unknown_fields=True):
+class LeaseCommand(Request, frozen=True):
+    """Base of what the holder of a lease sends."""
+
     epoch: Epoch
     sequence: Sequence
 
 
-class FrequencyRequest(Request, frozen=True, forbid_unknown_fields=True):
+class RenewRequest(LeaseCommand, frozen=True):
+    """Keep the lease."""
+
+
+class ReleaseRequest(LeaseCommand, frozen=True):
+    """Give the lease and the host back."""
+
+
+class FrequencyRequest(LeaseCommand, frozen=True):
     """Cap the frequency of some policies, or of all when none is named."""
 
-    epoch: Epoch
-    sequence: Sequence
     max_khz: FrequencyKhz
     min_khz: FrequencyKhz | None = None
     policies: (
         Annotated[tuple[PolicyName, ...], Meta(min_length=1, max_length=MOST_POLICIES)] | None
     ) = None
-
-
-class ReleaseRequest(Request, frozen=True, forbid_unknown_fields=True):
-    epoch: Epoch
-    sequence: Sequence
 
 
 class Answer(Struct, frozen=True, omit_defaults=False):

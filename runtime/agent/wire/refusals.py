@@ -46,32 +46,22 @@ Code = Literal[
     "internal",
 ]
 
-HTTP_STATUS: dict[Code, int] = {
-    "bad_request": 400,
-    "bad_field": 400,
-    "not_found": 404,
-    "method_not_allowed": 405,
-    "too_large": 413,
-    "unsupported_media_type": 415,
-    "not_allowed": 403,
-    "rate_limited": 429,
-    "too_many_connections": 503,
-    "lease_held": 409,
-    "no_lease": 409,
-    "stale_epoch": 409,
-    "replayed": 409,
-    "too_soon": 429,
-    "frequency_denied": 422,
-    "policy_unknown": 422,
-    "policy_inactive": 409,
-    "drifted": 409,
-    "unsupported": 422,
-    "unavailable": 503,
-    "host_fault": 502,
-    "stopping": 503,
-    "timeout": 408,
-    "internal": 500,
+_CODES: dict[int, tuple[Code, ...]] = {
+    400: ("bad_request", "bad_field"),
+    403: ("not_allowed",),
+    404: ("not_found",),
+    405: ("method_not_allowed",),
+    408: ("timeout",),
+    409: ("lease_held", "no_lease", "stale_epoch", "replayed", "policy_inactive", "drifted"),
+    413: ("too_large",),
+    415: ("unsupported_media_type",),
+    422: ("frequency_denied", "policy_unknown", "unsupported"),
+    429: ("rate_limited", "too_soon"),
+    500: ("internal",),
+    502: ("host_fault",),
+    503: ("too_many_connections", "unavailable", "stopping"),
 }
+HTTP_STATUS = {code: status for status, codes in _CODES.items() for code in codes}
 
 _HOST_CODES: tuple[tuple[type[HostError], Code], ...] = (
     (PolicyUnknown, "policy_unknown"),
@@ -137,10 +127,4 @@ def refusal_of(error: HostError | StateError) -> Refused:
 
 def denied(error: FrequencyDenied, field: str) -> Refused:
     """A frequency out of range, and which of the caller's fields it is."""
-    return Refused(
-        "frequency_denied",
-        str(error),
-        field=field,
-        value=error.value_khz,
-        allowed=error.allowed,
-    )
+    return Refused("frequency_denied", str(error), field, error.value_khz, error.allowed)

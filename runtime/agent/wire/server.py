@@ -163,7 +163,7 @@ class AgentServer:
             raise
         connection.complete_request()
         if command is not None:
-            return answer_response(await self._worker.call(self._run, route, command))
+            return answer_response(await self._worker.call(partial(self._run, route, command)))
         if route.action == "metrics":
             return text_response(await self._worker.call(self._render_metrics), CONTENT_TYPE)
         problem = self._unhealthy()
@@ -223,7 +223,7 @@ class AgentServer:
 
     def _audit_soon(self, caller: str, action: str, code: Code, message: str) -> None:
         """An answer does not wait for the disk."""
-        if not self._worker.note(self._audit.refused, caller, action, code, message):
+        if not self._worker.note(partial(self._audit.refused, caller, action, code, message)):
             self._metrics.unaudited += 1
 
 

@@ -8,13 +8,12 @@ import asyncio
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Lock
-from typing import ParamSpec, TypeVar
+from typing import TypeVar
 
 from runtime.agent.wire.refusals import Refused
 
 MOST_WAITING = 64
 
-Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 
@@ -28,53 +27,32 @@ class Worker:
         self.waiting = 0
         """Calls that have not ended yet, the running one included."""
 
-    async def call(
-        self,
-        function: Callable[Arguments, Result],
-        *args: Arguments.args,
-        **kwargs: Arguments.kwargs,
-    ) -> Result:
+    async def call(self, function: Callable[[], Result]) -> Result:
         """The result of a command; raises `Refused` when too many wait already."""
         if self.waiting >= self._most_waiting:
             raise Refused("unavailable", f"{self.waiting} commands are waiting, try again later")
-        return await self.always(function, *args, **kwargs)
+        return await self.always(function)
 
-    async def always(
-        self,
-        function: Callable[Arguments, Result],
-        *args: Arguments.args,
-        **kwargs: Arguments.kwargs,
-    ) -> Result:
+    async def always(self, function: Callable[[], Result]) -> Result:
         """Like `call`, for what must happen however many wait: the tick and the restore."""
         # Shielded: what was begun for a caller that is gone by now still runs to its end.
-        future = self._submit(function, *args, **kwargs)
-        return await asyncio.shield(asyncio.wrap_future(future))
+        return await asyncio.shield(asyncio.wrap_future(self._submit(function)))
 
-    def note(
-        self,
-        function: Callable[Arguments, None],
-        *args: Arguments.args,
-        **kwargs: Arguments.kwargs,
-    ) -> bool:
+    def note(self, function: Callable[[], None]) -> bool:
         """Run it soon without waiting for it; False: dropped, as too many wait already."""
         if self.waiting >= self._most_waiting:
             return False
-        self._submit(function, *args, **kwargs)
+        self._submit(function)
         return True
 
     def close(self) -> None:
         """Wait for what is queued and end the thread."""
         self._thread.shutdown(wait=True)
 
-    def _submit(
-        self,
-        function: Callable[Arguments, Result],
-        *args: Arguments.args,
-        **kwargs: Arguments.kwargs,
-    ) -> Future[Result]:
+    def _submit(self, function: Callable[[], Result]) -> Future[Result]:
         with self._lock:
             self.waiting += 1
-        future = self._thread.submit(function, *args, **kwargs)
+        future = self._thread.submit(function)
         future.add_done_callback(self._done)
         return future
 

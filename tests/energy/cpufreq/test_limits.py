@@ -5,12 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from energy.cpufreq.discover import discover, read_policy
-from energy.cpufreq.limits import apply_limits, check_request, expected_max_khz, read_limits
+from energy.cpufreq.limits import check_request, read_limits
 from energy.cpufreq.policy import (
     CpuPolicy,
     FrequencyLimits,
     LimitOutcome,
     LimitRequest,
+    expected_max_khz,
     expected_min_khz,
 )
 from energy.errors import (
@@ -26,6 +27,7 @@ from energy.errors import (
     ValueGarbled,
     ValueRejected,
 )
+from tests.energy.cpufreq.actuators import apply_limits
 from tests.energy.cpufreq.kernel import Kernel, KernelPolicy
 
 GENOA = KernelPolicy(

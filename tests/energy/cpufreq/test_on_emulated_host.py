@@ -6,19 +6,13 @@ from typing import get_args
 from hypothesis import given
 from hypothesis import strategies as st
 
-from energy.cpufreq import (
-    LimitRequest,
-    Original,
-    Written,
-    apply_limits,
-    discover,
-    own_values,
-    restore,
-    save_original,
-)
+from energy.cpufreq.discover import discover
+from energy.cpufreq.originals import Original, Written, own_values, restore, save_original
+from energy.cpufreq.policy import LimitRequest
 from energy.emulation.description import Cooling, HostDescription
 from energy.emulation.drivers import DRIVERS, Driver
 from energy.errors import FrequencyDenied
+from tests.energy.cpufreq.actuators import apply_limits
 from tests.support.faulty_host import FaultyHost
 
 frequencies_khz = st.integers(24, 48).map(lambda steps: steps * 50_000)

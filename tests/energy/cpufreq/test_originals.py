@@ -4,7 +4,6 @@ import msgspec
 import pytest
 
 from energy.cpufreq.discover import discover, read_policy
-from energy.cpufreq.limits import apply_limits
 from energy.cpufreq.originals import (
     Original,
     RestoreOutcome,
@@ -16,6 +15,7 @@ from energy.cpufreq.originals import (
 from energy.cpufreq.policy import CpuPolicy, LimitRequest
 from energy.cpufreq.throttling import Throttling
 from energy.errors import DeviceFault, PolicyInactive, ValueIgnored
+from tests.energy.cpufreq.actuators import apply_limits
 from tests.energy.cpufreq.kernel import Kernel, KernelPolicy
 
 TABLE = (1_000_000, 1_500_000, 2_000_000, 2_500_000, 3_000_000)

@@ -10,12 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from energy.cpufreq.discover import discover
-from energy.cpufreq.limits import apply_limits
 from energy.cpufreq.originals import Original, Written, own_values, restore, save_original
 from energy.cpufreq.policy import LimitRequest
-from energy.cpufreq.userspace import apply_speeds
 from energy.errors import HostError, PolicyInactive
 from energy.tree import Tree
+from tests.energy.cpufreq.actuators import apply_limits, apply_speeds
 from tests.energy.cpufreq.kernel import Cut, Died, Kernel, KernelPolicy
 
 TABLE = (1_000_000, 1_350_000, 1_500_000, 1_800_000, 2_000_000, 2_400_000, 2_750_000, 3_000_000)

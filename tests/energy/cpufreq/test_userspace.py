@@ -5,7 +5,6 @@ import pytest
 from energy.cpufreq.discover import discover
 from energy.cpufreq.originals import Original, Written, own_values, restore, save_original
 from energy.cpufreq.policy import CpuPolicy, LimitOutcome, LimitRequest
-from energy.cpufreq.userspace import apply_speeds
 from energy.errors import (
     DeviceFault,
     FrequencyDenied,
@@ -13,6 +12,7 @@ from energy.errors import (
     PolicyUnknown,
     ValueIgnored,
 )
+from tests.energy.cpufreq.actuators import apply_speeds
 from tests.energy.cpufreq.kernel import Kernel, KernelPolicy
 
 TABLE = (1_000_000, 1_500_000, 2_000_000, 2_500_000, 3_000_000)

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from energy.emulation.dvfs.cgroup import GroupTree, find_hierarchy, group_of, pids_in
-from energy.emulation.dvfs.cgroup_v1 import cgroup_v1
-from energy.emulation.dvfs.cgroup_v2 import cgroup_v2
+from energy.emulation.dvfs.cgroup_versions import cgroup_v1, cgroup_v2
 from energy.emulation.dvfs.group_throttle import BURST_US, PERIOD_US, GroupThrottle, quota_for
 from energy.errors import AttributeFault, ThrottleUnavailable, ValueRejected
 from energy.processes import Process

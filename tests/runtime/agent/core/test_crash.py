@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from energy.cpufreq.discover import discover
-from energy.cpufreq.limits import expected_max_khz
+from energy.cpufreq.policy import expected_max_khz
 from energy.emulation.description import HostDescription
 from energy.emulation.drivers import DRIVERS, Driver
 from runtime.agent.service.settings import FrequencyRules
