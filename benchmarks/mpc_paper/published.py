@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
-from benchmarks.results import Comparison, Run
+from benchmarks.results import Comparison
+from benchmarks.statistics import PolicyRuns, by_policy
 
 _PEAK = "section 5.4, Fig. 15"
 _ARTIFACT = "artifact, screenshot of one run"
@@ -22,7 +23,7 @@ _BEST_H2 = f"{_BEST}; h = 2 is the one it calls best (section 5.5)."
 _BEST_NOSW = f"{_BEST}; without switching cost power is least."
 _OTHER_DAY = "Other day, symbols and scaling than the paper's."
 
-Runs = Mapping[str, Sequence[Run]]
+Runs = Mapping[str, PolicyRuns]
 
 FIGURES = {
     "reconfigurations": "reconfigurations",
@@ -83,9 +84,7 @@ class Conditions:
 
 def compare(comparison: Comparison) -> list[PublishedFigure]:
     """Every published figure that these runs can be held against, in the order of the paper."""
-    runs: dict[str, list[Run]] = {}
-    for run in comparison.runs:
-        runs.setdefault(run.row.policy, []).append(run)
+    runs = by_policy(comparison.runs)
     computed = (
         replace(figure, ours=figure.compute(runs))
         for conditions in PUBLISHED
@@ -98,9 +97,7 @@ def compare(comparison: Comparison) -> list[PublishedFigure]:
 
 def mean(runs: Runs, policy: str, what: str) -> float:
     """Over the repetitions; NaN where nothing was measured."""
-    values = [getattr(run.row, FIGURES[what]) for run in runs[policy]]
-    known = [value for value in values if math.isfinite(value)]
-    return fmean(known) if known else math.nan
+    return runs[policy].mean(FIGURES[what])
 
 
 def _change_percent(runs: Runs, policy: str, against: str, what: str) -> float:
@@ -180,7 +177,7 @@ def _more_violations(policy: str, value: float, note: str) -> PublishedFigure:
 
 
 def _windows(runs: Runs) -> float:
-    return fmean(run.windows for own in runs.values() for run in own)
+    return fmean(run.windows for own in runs.values() for run in own.runs)
 
 
 def _artifact_figures() -> Iterator[PublishedFigure]:
@@ -240,7 +237,7 @@ def _step_figures() -> Iterator[PublishedFigure]:
 
     def computed(read: Callable[[Sequence[int]], float]) -> Callable[[Runs], float]:
         def ours(runs: Runs) -> float:
-            counts = [run.series.executors for run in runs[policy]]
+            counts = [run.series.executors for run in runs[policy].runs]
             long_enough = all(len(executors) > STEP_AT_S for executors in counts)
             return fmean(map(read, counts)) if long_enough else math.nan
 
