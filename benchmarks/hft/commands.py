@@ -11,7 +11,7 @@ from benchmarks.hft.measure.commands import require_spark
 from runtime.cli.parameters import JsonFile, Overrides, ReportFile
 
 if TYPE_CHECKING:
-    from benchmarks.hft.comparison import EmulatedHosts, GivenCluster, HftSetting
+    from benchmarks.hft.setting import EmulatedHosts, GivenCluster, HftSetting
     from benchmarks.hft.stream.replay import Replay
 
 
@@ -107,8 +107,9 @@ def hft(
     Workers, and a driver for each policy; under seven minutes a policy. Latency is that of the
     predictions; energy is emulated on emulated hosts, and measured where the agents measure it.
     """
-    from benchmarks.hft.comparison import HftSetting, compare
+    from benchmarks.hft.comparison import compare
     from benchmarks.hft.live_view import live_view
+    from benchmarks.hft.setting import HftSetting
     from benchmarks.report import write_report
     from runtime.cli.output import Results, show
 
@@ -157,8 +158,8 @@ def calibrate_plant(
     under foresight, is predicted with them: mean batch duration and mean latency, with the errors.
     """
     from benchmarks.hft.calibration.run import calibrate, calibration_rows
-    from benchmarks.hft.comparison import HftSetting
     from benchmarks.hft.live_view import live_view
+    from benchmarks.hft.setting import HftSetting
     from runtime.cli.output import Results, show
 
     require_spark()
@@ -172,7 +173,7 @@ def calibrate_plant(
 def _cluster(
     master: str | None, agents: list[str], executors: int | None
 ) -> "EmulatedHosts | GivenCluster":
-    from benchmarks.hft.comparison import EmulatedHosts, GivenCluster
+    from benchmarks.hft.setting import EmulatedHosts, GivenCluster
 
     if master is None:
         if agents or executors is not None:

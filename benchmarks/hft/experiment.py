@@ -18,11 +18,11 @@ from pyspark.sql import SparkSession
 
 from benchmarks.hft.calibration.sweep import SweepPolicy
 from benchmarks.hft.outcome import Predictions, outcome
-from benchmarks.hft.pipeline.placement import Method, Placement
-from benchmarks.hft.pipeline.query import SESSION_OPTIONS, PipelineOptions, build_query
-from benchmarks.hft.pipeline.stages import WORKER_MODULES
+from benchmarks.hft.pipeline.placement import Placement
+from benchmarks.hft.pipeline.query import PipelineOptions, build_query
+from benchmarks.hft.session import PIPELINE_OPTIONS, at_driver, open_session
+from benchmarks.hft.setting import HftSetting
 from benchmarks.hft.stream.replay import Replay
-from benchmarks.hft.stream.source import QuotesDataSource
 from benchmarks.results import Run
 from mpc.values import FloatArray, PowerSource
 from runtime.config import Config, load_config
@@ -30,7 +30,6 @@ from runtime.control.assembly import PolicyFactory
 from runtime.control.journal import StepRecord
 from runtime.spark.attach import attach
 from runtime.spark.driver import Driver
-from runtime.spark.launching.options import SCALING_OPTIONS, warm_worker_options
 from runtime.spark.scaling.scheduler import Scheduler
 
 LEARNING_S = 150.0
@@ -45,47 +44,63 @@ DRAIN_S = 20.0
 """What was due in the measured time may still be predicted so long after it."""
 
 
-class HftExperiment(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything a driver has to know."""
+class RunningCluster(msgspec.Struct, frozen=True):
+    """How a driver reaches a cluster, and what it has to know about it."""
 
     master_url: str
     agents: tuple[str, ...]
     """host=address of each agent, as in agents.urls."""
-    policy: str
-    seed: int
-    warm_up_s: float
-    duration_s: float
-    replay: Replay
-    trigger_interval_s: float
-    initial_executors: int
-    """What every policy finds; it is the user's first guess, not the policy's."""
-    state_partitions: int
-    partitions: int
-    """Of everything but the state."""
-    folder: str
-    overrides: tuple[str, ...]
-    """Of the configuration: the target, the bounds, the frequencies."""
+    executors: int
     driver_host: str | None = None
     """Address at which executors reach the driver; None: as Spark finds it."""
-    placement: Method = "balanced"
-    executor_java_options: str | None = None
-    """With a class-data archive executors start in half the time."""
+    java_options: str | None = None
+    """Of executors; with a class-data archive they start in half the time."""
+    overrides: tuple[str, ...] = ()
+    """Of the configuration."""
+
+
+class HftExperiment(msgspec.Struct, frozen=True):
+    """Everything a driver has to know."""
+
+    policy: str
+    setting: HftSetting
+    cluster: RunningCluster
+    folder: str
+
+    @property
+    def replay(self) -> Replay:
+        return msgspec.structs.replace(
+            self.setting.replay, seed=self.setting.seed, partitions=self.cluster.executors
+        )
+
+    @property
+    def initial_executors(self) -> int:
+        """What every policy finds; it is the user's first guess, not the policy's."""
+        return max(self.cluster.executors // 2, 1)
 
     @property
     def config(self) -> Config:
+        setting, cluster = self.setting, self.cluster
         named = "foresight" if self.policy == SWEEP else self.policy
         return load_config(
             None,
             [
-                *self.overrides,
+                f"slo.latency_ms={setting.target_s * 1e3}",
+                "executors.min=1",
+                f"executors.max={cluster.executors}",
+                f"horizon.step_s={setting.step_s}",
+                f"policies.spark-ratio.batch_interval_s={setting.trigger_interval_s}",
+                f"policies.spark-ratio.scaling_interval_s={setting.scaling_interval_s}",
+                *cluster.overrides,
+                *setting.overrides,
                 f'policy="{named}"',
-                f"agents.urls={msgspec.json.encode(self.agents).decode()}",
+                f"agents.urls={msgspec.json.encode(cluster.agents).decode()}",
                 f"journal.folder={msgspec.json.encode(f'{self.folder}/journal').decode()}",
             ],
         )
 
     def check(self) -> None:
-        """`ConfigError` for a mistake that would otherwise be told by the driver, much later."""
+        """`ConfigError` for a mistake that would otherwise come from the driver, much later."""
         _ = self.config
 
 
@@ -124,33 +139,32 @@ def run_experiment(
     on_step: Callable[[StepRecord], None],
     on_page: Callable[[str], None],
 ) -> HftOutcome:
-    """The run of one policy; `on_step` sees every control step as it ends, `on_page` is told where
-    the controller's page is."""
-    config = experiment.config
+    """The run of one policy; `on_step` sees every control step as it ends, `on_page` gets the
+    address of the controller's page."""
+    config, setting = experiment.config, experiment.setting
     folder = Path(experiment.folder)
-    spark = _session(experiment, config)
+    spark = _session(experiment)
     try:
         Scheduler(Driver.of(spark)).start_with(experiment.initial_executors)
-        spark.dataSource.register(QuotesDataSource)
         epoch_s = int(time.time()) + 5
         replay = msgspec.structs.replace(experiment.replay, epoch_us=epoch_s * 1_000_000)
         quotes = spark.readStream.format("quotes").options(**replay.options()).load()
         collected = Collected()
-        placement = Placement(config.executors.max, experiment.placement)
+        placement = Placement(config.executors.max, setting.placement)
         query = build_query(
             spark,
             quotes,
             PipelineOptions(
                 checkpoint=folder / "checkpoint",
                 output=folder / "predictions",
-                state_partitions=experiment.state_partitions,
-                trigger_interval_s=experiment.trigger_interval_s,
+                state_partitions=experiment.initial_executors,
+                trigger_interval_s=setting.trigger_interval_s,
             ),
             placement,
             [collected],
         )
-        begin_s = epoch_s + experiment.warm_up_s
-        end_s = begin_s + experiment.duration_s
+        begin_s = epoch_s + setting.warm_up_s
+        end_s = begin_s + setting.duration_s
         records: list[StepRecord] = []
 
         def keep(record: StepRecord) -> None:
@@ -175,45 +189,37 @@ def run_experiment(
     measured = [record for record in records if begin_s < record.at_s <= end_s]
     run = outcome(
         experiment.policy,
-        experiment.seed,
+        setting.seed,
         measured,
         collected.predictions(),
         begin_s,
         config,
-        experiment.trigger_interval_s,
+        setting.trigger_interval_s,
     )
     return HftOutcome(run, measured[-1].measurement.power_source, begin_s)
 
 
-def _session(experiment: HftExperiment, config: Config) -> SparkSession:
+def _session(experiment: HftExperiment) -> SparkSession:
+    cluster = experiment.cluster
     options = {
-        **SCALING_OPTIONS,
-        **SESSION_OPTIONS,
-        "spark.executor.cores": "1",
+        **PIPELINE_OPTIONS,
         "spark.executor.memory": "512m",
-        "spark.driver.memory": "1g",
-        "spark.ui.enabled": "false",
-        "spark.cores.max": str(config.executors.max),
-        "spark.sql.shuffle.partitions": str(experiment.partitions),
-        "spark.sql.warehouse.dir": f"{experiment.folder}/warehouse",
-        **warm_worker_options(modules=WORKER_MODULES),
+        "spark.cores.max": str(cluster.executors),
+        "spark.sql.shuffle.partitions": str(cluster.executors),
         # One thread each: an executor has one core, and a warm worker is forked.
         "spark.executorEnv.OPENBLAS_NUM_THREADS": "1",
     }
-    if experiment.driver_host is not None:
-        options["spark.driver.host"] = options["spark.driver.bindAddress"] = experiment.driver_host
-    if experiment.executor_java_options is not None:
-        options["spark.executor.extraJavaOptions"] = experiment.executor_java_options
-    builder = SparkSession.builder.master(experiment.master_url).appName(experiment.policy)
-    for key, value in options.items():
-        builder = builder.config(key, value)
-    return builder.getOrCreate()
+    if cluster.driver_host is not None:
+        options |= at_driver(cluster.driver_host)
+    if cluster.java_options is not None:
+        options["spark.executor.extraJavaOptions"] = cluster.java_options
+    return open_session(cluster.master_url, experiment.policy, Path(experiment.folder), options)
 
 
 def _policy_factory(experiment: HftExperiment) -> PolicyFactory | None:
     if experiment.policy != SWEEP:
         return None
-    dwell_s = SWEEP_DWELL_TRIGGERS * experiment.trigger_interval_s
+    dwell_s = SWEEP_DWELL_TRIGGERS * experiment.setting.trigger_interval_s
     return lambda space, _dead_time_s: SweepPolicy(space, dwell_s)
 
 
@@ -234,7 +240,7 @@ def main() -> None:
     """Steps go to standard output as JSON lines; the last line is the run."""
     experiment = msgspec.json.decode(Path(sys.argv[1]).read_bytes(), type=HftExperiment)
 
-    def tell(record: StepRecord) -> None:
+    def print_step(record: StepRecord) -> None:
         measurement, applied = record.measurement, record.applied
         _print(
             {
@@ -254,7 +260,7 @@ def main() -> None:
             }
         )
 
-    _print({"outcome": run_experiment(experiment, tell, lambda url: _print({"page": url}))})
+    _print({"outcome": run_experiment(experiment, print_step, lambda url: _print({"page": url}))})
 
 
 def _print(document: dict[str, object]) -> None:

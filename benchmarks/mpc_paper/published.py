@@ -8,10 +8,11 @@ so the few tolerances are on ratios, not on watts or counts.
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 
-from benchmarks.results import Comparison, Row, Run
+from benchmarks.results import Comparison
+from benchmarks.statistics import PolicyRuns, by_policy
 
 _PEAK = "section 5.4, Fig. 15"
 _ARTIFACT = "artifact, screenshot of one run"
@@ -22,21 +23,38 @@ _BEST_H2 = f"{_BEST}; h = 2 is the one it calls best (section 5.5)."
 _BEST_NOSW = f"{_BEST}; without switching cost power is least."
 _OTHER_DAY = "Other day, symbols and scaling than the paper's."
 
+Runs = Mapping[str, PolicyRuns]
+
+FIGURES = {
+    "reconfigurations": "reconfigurations",
+    "violations": "violations",
+    "share of time in violation": "violation_fraction",
+    "executors": "mean_executors",
+    "power": "mean_power_w",
+    "amplitude": "amplitude",
+    "executor changes": "executor_changes",
+    "frequency changes": "frequency_changes",
+}
+"""What the paper measures, and the name of it in a row."""
+
 
 @dataclass(frozen=True, slots=True)
 class PublishedFigure:
-    """One published value and ours: the mean over all repetitions."""
+    """One published value, where it was read, and ours: the mean over all repetitions."""
 
     name: str
     unit: str
     paper: float
-    ours: float
     decimals: int
     """As many as were published."""
     source: str
+    needs: tuple[str, ...]
+    """Policies without whose runs it cannot be computed."""
+    compute: Callable[[Runs], float]
     tolerance: float | None = None
     """How far ours may be away, in the same unit; None where nothing was promised."""
     note: str = ""
+    ours: float = math.nan
 
     @property
     def difference(self) -> float:
@@ -49,291 +67,201 @@ class PublishedFigure:
         return abs(self.difference) <= self.tolerance + 1e-9
 
 
-Runs = Mapping[str, Sequence[Run]]
-
-
-@dataclass(frozen=True, slots=True)
-class Published:
-    """One published value, where it was read, and how ours is computed."""
-
-    name: str
-    unit: str
-    value: float
-    decimals: int
-    source: str
-    needs: tuple[str, ...]
-    """Policies without whose runs it cannot be computed."""
-    ours: Callable[[Runs], float]
-    tolerance: float | None = None
-    note: str = ""
-
-
 @dataclass(frozen=True, slots=True)
 class Conditions:
     scenario: str
     step_s: float
     threshold_s: float
-    figures: tuple[Published, ...]
+    figures: tuple[PublishedFigure, ...]
+
+    def hold_in(self, comparison: Comparison) -> bool:
+        return (
+            self.scenario == comparison.scenario
+            and math.isclose(self.step_s, comparison.step_s)
+            and math.isclose(self.threshold_s, comparison.threshold_s)
+        )
 
 
 def compare(comparison: Comparison) -> list[PublishedFigure]:
     """Every published figure that these runs can be held against, in the order of the paper."""
-    runs: dict[str, list[Run]] = {}
-    for run in comparison.runs:
-        runs.setdefault(run.row.policy, []).append(run)
-    return list(_figures(comparison, runs))
+    runs = by_policy(comparison.runs)
+    computed = (
+        replace(figure, ours=figure.compute(runs))
+        for conditions in PUBLISHED
+        if runs and conditions.hold_in(comparison)
+        for figure in conditions.figures
+        if set(figure.needs) <= set(runs)
+    )
+    return [figure for figure in computed if math.isfinite(figure.ours)]
 
 
-def _figures(comparison: Comparison, runs: Runs) -> Iterator[PublishedFigure]:
-    for conditions in PUBLISHED:
-        same = (
-            conditions.scenario == comparison.scenario
-            and math.isclose(conditions.step_s, comparison.step_s)
-            and math.isclose(conditions.threshold_s, comparison.threshold_s)
-        )
-        for figure in conditions.figures if same else ():
-            if not runs or any(policy not in runs for policy in figure.needs):
-                continue
-            ours = figure.ours(runs)
-            if math.isfinite(ours):
-                yield PublishedFigure(
-                    figure.name,
-                    figure.unit,
-                    figure.value,
-                    ours,
-                    figure.decimals,
-                    figure.source,
-                    figure.tolerance,
-                    figure.note,
-                )
-
-
-def mean(runs: Runs, policy: str, measure: Callable[[Row], float]) -> float:
+def mean(runs: Runs, policy: str, what: str) -> float:
     """Over the repetitions; NaN where nothing was measured."""
-    values = [measure(run.row) for run in runs[policy]]
-    known = [value for value in values if math.isfinite(value)]
-    return fmean(known) if known else math.nan
+    return runs[policy].mean(FIGURES[what])
 
 
-def _power_w(row: Row) -> float:
-    return row.mean_power_w
-
-
-def _executors(row: Row) -> float:
-    return row.mean_executors
-
-
-def _violations(row: Row) -> float:
-    return row.violations
-
-
-def _reconfigurations(row: Row) -> float:
-    return row.reconfigurations
+def _change_percent(runs: Runs, policy: str, against: str, what: str) -> float:
+    base = mean(runs, against, what)
+    return (mean(runs, policy, what) / base - 1) * 100 if base > 0 else math.nan
 
 
 def _saving(
     policy: str,
     against: str,
     percent: float,
-    source: str,
+    source: str = _PEAK,
     *,
     decimals: int = 0,
     tolerance: float | None = None,
     note: str = "",
-) -> Published:
-    def ours(runs: Runs) -> float:
-        base_w = mean(runs, against, _power_w)
-        return (1 - mean(runs, policy, _power_w) / base_w) * 100 if base_w > 0 else math.nan
-
-    return Published(
+) -> PublishedFigure:
+    return PublishedFigure(
         f"power saved by {policy} against {against}",
         "%",
         percent,
         decimals,
         source,
         (policy, against),
-        ours,
+        lambda runs: -_change_percent(runs, policy, against, "power"),
         tolerance,
         note,
     )
 
 
-def _overhead(
-    policy: str, against: str, what: str, measure: Callable[[Row], float], percent: float
-) -> Published:
-    def ours(runs: Runs) -> float:
-        base = mean(runs, against, measure)
-        return (mean(runs, policy, measure) / base - 1) * 100 if base > 0 else math.nan
-
-    return Published(
+def _overhead(policy: str, against: str, what: str, percent: float) -> PublishedFigure:
+    return PublishedFigure(
         f"{what} of {policy} above {against}",
         "%",
         percent,
         2,
         "section 5.3.3, Fig. 13",
         (policy, against),
-        ours,
+        lambda runs: _change_percent(runs, policy, against, what),
         note=_OTHER_DAY,
     )
 
 
 def _measured(
+    source: str,
     policy: str,
     what: str,
-    measure: Callable[[Row], float],
     value: float,
-    source: str,
-    *,
     decimals: int = 0,
     unit: str = "",
     note: str = "",
-) -> Published:
-    return Published(
+) -> PublishedFigure:
+    per_unit = 100 if unit == "%" else 1
+    return PublishedFigure(
         f"{what} of {policy}",
         unit,
         value,
         decimals,
         source,
         (policy,),
-        lambda runs: mean(runs, policy, measure),
+        lambda runs: mean(runs, policy, what) * per_unit,
         note=note,
     )
 
 
-def _more_violations(policy: str, value: float, note: str) -> Published:
-    return Published(
+def _more_violations(policy: str, value: float, note: str) -> PublishedFigure:
+    return PublishedFigure(
         f"violations of {policy} beyond those of peak",
         "",
         value,
         0,
         _PEAK,
         (policy, "peak"),
-        lambda runs: mean(runs, policy, _violations) - mean(runs, "peak", _violations),
-        None,
-        note,
+        lambda runs: mean(runs, policy, "violations") - mean(runs, "peak", "violations"),
+        note=note,
     )
 
 
 def _windows(runs: Runs) -> float:
-    return fmean(run.windows for own in runs.values() for run in own)
+    return fmean(run.windows for own in runs.values() for run in own.runs)
 
 
-def _artifact_figures() -> Iterator[Published]:
+def _artifact_figures() -> Iterator[PublishedFigure]:
     node, power = "lat-node-nosw", "lat-power-nosw"
-
-    def figure(
-        policy: str,
-        what: str,
-        measure: Callable[[Row], float],
-        value: float,
-        *,
-        decimals: int = 0,
-        unit: str = "",
-        note: str = "",
-    ) -> Published:
-        return _measured(
-            policy, what, measure, value, _ARTIFACT, decimals=decimals, unit=unit, note=note
-        )
-
-    for policy, reconfigurations, violations in ((node, 37, 2), (power, 31, 81)):
-        yield figure(policy, "reconfigurations", _reconfigurations, reconfigurations, note=_UNNAMED)
-        yield figure(policy, "violations", _violations, violations, note=_UNNAMED)
-    yield figure(node, "executors", _executors, 9.657, decimals=3, note=_CALIBRATED)
-    yield figure(node, "power", _power_w, 60.13, decimals=2, unit="W", note=_CALIBRATED)
-    yield figure(power, "power", _power_w, 49.40, decimals=2, unit="W")
-    yield figure(node, "amplitude", lambda row: row.amplitude, 1.027, decimals=3)
-    yield figure(power, "amplitude", lambda row: row.amplitude, 1.000, decimals=3)
-    yield figure(power, "executor changes", lambda row: row.executor_changes, 7)
-    yield figure(power, "frequency changes", lambda row: row.frequency_changes, 24)
-    yield Published("windows triggered in one run", "", 2_158_649, 0, _ARTIFACT, (), _windows)
+    for row in (
+        (node, "reconfigurations", 37, 0, "", _UNNAMED),
+        (node, "violations", 2, 0, "", _UNNAMED),
+        (power, "reconfigurations", 31, 0, "", _UNNAMED),
+        (power, "violations", 81, 0, "", _UNNAMED),
+        (node, "executors", 9.657, 3, "", _CALIBRATED),
+        (node, "power", 60.13, 2, "W", _CALIBRATED),
+        (power, "power", 49.40, 2, "W"),
+        (node, "amplitude", 1.027, 3),
+        (power, "amplitude", 1.000, 3),
+        (power, "executor changes", 7),
+        (power, "frequency changes", 24),
+    ):
+        yield _measured(_ARTIFACT, *row)
+    yield PublishedFigure("windows triggered in one run", "", 2_158_649, 0, _ARTIFACT, (), _windows)
 
 
-def _overhead_figures() -> Iterator[Published]:
-    for horizon, percent in ((1, 14.76), (2, 1.87), (3, 0.94)):
-        policy = f"lat-node-h{horizon}"
-        yield _overhead(policy, "lat-node-nosw", "executors", _executors, percent)
-    for horizon, percent in ((1, 5.68), (2, 3.04), (3, 1.12)):
-        policy = f"lat-power-h{horizon}"
-        yield _overhead(policy, "lat-power-nosw", "power", _power_w, percent)
+def _overhead_figures() -> Iterator[PublishedFigure]:
+    for family, what, percents in (
+        ("lat-node", "executors", (14.76, 1.87, 0.94)),
+        ("lat-power", "power", (5.68, 3.04, 1.12)),
+    ):
+        for horizon, percent in enumerate(percents, 1):
+            yield _overhead(f"{family}-h{horizon}", f"{family}-nosw", what, percent)
 
 
-def _table_3() -> Iterator[Published]:
+def _table_3() -> Iterator[PublishedFigure]:
     """Its violations exceed the 59 steps of 4 s in 235 s, so they can only be seconds; compared
     as shares of the time."""
-    rows = (
+    for policy, reconfigurations, violating_s, replicas in (
         ("rule-based", 47.42, 76, 6.89),
         ("spl", 40.18, 230, 4.63),
         ("lat-node-h2", 11.0, 30, 9.97),
         ("peak", None, 15, None),
-    )
-    for policy, reconfigurations, violating_s, replicas in rows:
-        if reconfigurations is not None:
-            yield _measured(
-                policy,
-                "reconfigurations",
-                _reconfigurations,
-                reconfigurations,
-                "Table 3",
-                decimals=2,
-                note=_OTHER_DAY,
-            )
-        yield _measured(
-            policy,
-            "share of time in violation",
-            lambda row: row.violation_fraction * 100,
-            violating_s / 235 * 100,
-            "Table 3",
-            decimals=1,
-            unit="%",
-            note=f"{violating_s} violations in 59 steps are read as seconds of 235. {_OTHER_DAY}",
-        )
-        if replicas is not None:
-            yield _measured(
-                policy,
-                "executors",
-                _executors,
-                replicas,
-                "Table 3",
-                decimals=2,
-                note=_OTHER_DAY,
-            )
+    ):
+        read = f"{violating_s} violations in 59 steps are read as seconds of 235. {_OTHER_DAY}"
+        share = violating_s / 235 * 100
+        for what, value, decimals, unit, note in (
+            ("reconfigurations", reconfigurations, 2, "", _OTHER_DAY),
+            ("share of time in violation", share, 1, "%", read),
+            ("executors", replicas, 2, "", _OTHER_DAY),
+        ):
+            if value is not None:
+                yield _measured("Table 3", policy, what, value, decimals, unit, note)
 
 
 STEP_AT_S = 30
 
 
-def _step_figures() -> Iterator[Published]:
+def _step_figures() -> Iterator[PublishedFigure]:
     """Fig. 6: the rate jumps at second 30; the paper's controller answers at second 31."""
     policy = "lat-node-nosw"
 
-    def published(
-        what: str, value: float, unit: str, read: Callable[[Sequence[int]], float]
-    ) -> Published:
+    def computed(read: Callable[[Sequence[int]], float]) -> Callable[[Runs], float]:
         def ours(runs: Runs) -> float:
-            counts = [run.series.executors for run in runs[policy]]
+            counts = [run.series.executors for run in runs[policy].runs]
             long_enough = all(len(executors) > STEP_AT_S for executors in counts)
-            return fmean(read(executors) for executors in counts) if long_enough else math.nan
+            return fmean(map(read, counts)) if long_enough else math.nan
 
-        return Published(
-            f"{what}, {policy}",
-            unit,
-            value,
-            0,
-            "section 5.2, Fig. 6",
-            (policy,),
-            ours,
-            note="The paper names no strategy here; its replica counts rest on its own machine.",
-        )
+        return ours
 
     def first_change_s(executors: Sequence[int]) -> float:
         before = executors[STEP_AT_S - 1]
         later = range(STEP_AT_S, len(executors))
         return next((float(step) for step in later if executors[step] != before), math.nan)
 
-    yield published("executors before the step", 6, "", lambda counts: counts[STEP_AT_S - 1])
-    yield published("executors after the step", 8, "", lambda counts: counts[-1])
-    yield published("time of the first change after the step", 31, "s", first_change_s)
+    readings: tuple[tuple[str, str, float, Callable[[Sequence[int]], float]], ...] = (
+        ("executors before the step", "", 6, lambda counts: counts[STEP_AT_S - 1]),
+        ("executors after the step", "", 8, lambda counts: counts[-1]),
+        ("time of the first change after the step", "s", 31, first_change_s),
+    )
+    source = "section 5.2, Fig. 6"
+    note = "The paper names no strategy here; its replica counts rest on its own machine."
+    for what, unit, value, read in readings:
+        name = f"{what}, {policy}"
+        yield PublishedFigure(name, unit, value, 0, source, (policy,), computed(read), None, note)
 
+
+_FIG_12A, _FIG_12B = "section 5.3.3, Fig. 12a", "section 5.3.3, Fig. 12b"
+_BEST_OF_DAY = f"{_BEST_H2} {_OTHER_DAY}"
 
 PUBLISHED = (
     Conditions(
@@ -341,18 +269,11 @@ PUBLISHED = (
         1.0,
         1.5e-3,
         (
-            _saving(
-                "lat-power-nosw",
-                "lat-node-nosw",
-                18.2,
-                "section 5.3.3, Fig. 12a",
-                decimals=1,
-                tolerance=4.0,
-            ),
-            _saving("lat-power-h2", "peak", 29, _PEAK, tolerance=5.0, note=_BEST_H2),
-            _saving("lat-power-nosw", "peak", 29, _PEAK, tolerance=5.0, note=_BEST_NOSW),
-            _saving("lat-node-h2", "peak", 14, _PEAK, note=_BEST_H2),
-            _saving("lat-node-nosw", "peak", 14, _PEAK, note=_BEST_NOSW),
+            _saving("lat-power-nosw", "lat-node-nosw", 18.2, _FIG_12A, decimals=1, tolerance=4.0),
+            _saving("lat-power-h2", "peak", 29, tolerance=5.0, note=_BEST_H2),
+            _saving("lat-power-nosw", "peak", 29, tolerance=5.0, note=_BEST_NOSW),
+            _saving("lat-node-h2", "peak", 14, note=_BEST_H2),
+            _saving("lat-node-nosw", "peak", 14, note=_BEST_NOSW),
             *_artifact_figures(),
         ),
     ),
@@ -361,19 +282,12 @@ PUBLISHED = (
         1.0,
         7e-3,
         (
-            _saving(
-                "lat-power-nosw",
-                "lat-node-nosw",
-                16.5,
-                "section 5.3.3, Fig. 12b",
-                decimals=1,
-                note=_OTHER_DAY,
-            ),
+            _saving("lat-power-nosw", "lat-node-nosw", 16.5, _FIG_12B, decimals=1, note=_OTHER_DAY),
             *_overhead_figures(),
-            _more_violations("lat-node-h2", 7, f"{_BEST_H2} {_OTHER_DAY}"),
-            _more_violations("lat-power-h2", 18, f"{_BEST_H2} {_OTHER_DAY}"),
-            _saving("lat-node-h2", "peak", 12, _PEAK, note=f"{_BEST_H2} {_OTHER_DAY}"),
-            _saving("lat-power-h2", "peak", 25, _PEAK, note=f"{_BEST_H2} {_OTHER_DAY}"),
+            _more_violations("lat-node-h2", 7, _BEST_OF_DAY),
+            _more_violations("lat-power-h2", 18, _BEST_OF_DAY),
+            _saving("lat-node-h2", "peak", 12, note=_BEST_OF_DAY),
+            _saving("lat-power-h2", "peak", 25, note=_BEST_OF_DAY),
         ),
     ),
     Conditions("equity-day", 4.0, 7e-3, tuple(_table_3())),

@@ -44,9 +44,6 @@ def compare(
     jobs = [*_policy_jobs(request), *_curve_jobs(request)]
     runs = run_all(run_job, jobs, processes, on_done)
     shown = len(request.policies) * request.repeat
-    limit: tuple[Limit, ...] = ()
-    if request.curve_repeat:
-        limit = _limit(request)
     return Comparison(
         scenario=scenario.name,
         source=scenario.source,
@@ -54,7 +51,7 @@ def compare(
         step_s=scenario.step_s,
         runs=tuple(sorted(runs[:shown], key=lambda run: request.policies.index(run.row.policy))),
         curve=_curve(runs[shown:], request.curve_repeat),
-        limit=limit,
+        limit=_limit(request) if request.curve_repeat else (),
     )
 
 
@@ -107,18 +104,15 @@ def _with_alpha(config: Config, alpha: float) -> Config:
 
 
 def _curve(runs: Sequence[Run], repeat: int) -> tuple[CurvePoint, ...]:
-    points = []
-    for index, alpha in enumerate(CURVE_ALPHAS if repeat else ()):
-        rows = [run.row for run in runs[index :: len(CURVE_ALPHAS)]]
-        points.append(
-            CurvePoint(
-                alpha=alpha,
-                violations=float(np.mean([row.violations for row in rows])),
-                mean_power_w=float(np.mean([row.mean_power_w for row in rows])),
-                reconfigurations=float(np.mean([row.reconfigurations for row in rows])),
-            )
-        )
-    return tuple(points)
+    by_alpha = [
+        [run.row for run in runs[index :: len(CURVE_ALPHAS)]]
+        for index in range(len(CURVE_ALPHAS) if repeat else 0)
+    ]
+    names = ("violations", "mean_power_w", "reconfigurations")
+    return tuple(
+        CurvePoint(alpha, *(float(np.mean([getattr(row, name) for row in rows])) for name in names))
+        for alpha, rows in zip(CURVE_ALPHAS, by_alpha, strict=False)
+    )
 
 
 def _limit(request: ComparisonRequest) -> tuple[Limit, ...]:

@@ -3,10 +3,11 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
-from benchmarks.report.statistics import PolicyRuns, by_policy
+import numpy as np
+
 from benchmarks.results import Comparison, CurvePoint, Limit
+from benchmarks.statistics import PolicyRuns, by_policy
 from runtime.report.text import NBSP, count, fixed, percent, seconds
 
 OWN = "foresight"
@@ -35,13 +36,8 @@ def bound_power_w(limit: Sequence[Limit], violations: float) -> float | None:
     )
     if not known or not math.isfinite(violations):
         return None
-    if violations <= known[0][0]:
-        return known[0][1]
-    for (low, low_w), (high, high_w) in pairwise(known):
-        if violations <= high:
-            share = (violations - low) / (high - low) if high > low else 1.0
-            return low_w + share * (high_w - low_w)
-    return known[-1][1]
+    counts, powers_w = zip(*known, strict=True)
+    return float(np.interp(violations, counts, powers_w))
 
 
 def rivalries(comparison: Comparison) -> list[Rivalry]:
@@ -56,7 +52,7 @@ def rivalries(comparison: Comparison) -> list[Rivalry]:
 def _rivalry(policy: PolicyRuns, curve: Sequence[CurvePoint]) -> Rivalry:
     """Of the points that outdo the policy the one with least power; if there is none, of those
     that are as good in violations and power the one with fewest reconfigurations."""
-    theirs = (policy.violations, policy.mean_power_w, policy.reconfigurations)
+    theirs = _measures(policy)
 
     def no_more(point: CurvePoint, measures: int) -> bool:
         return all(
@@ -76,8 +72,8 @@ def _rivalry(policy: PolicyRuns, curve: Sequence[CurvePoint]) -> Rivalry:
     return Rivalry(policy, nearest, outdone=False)
 
 
-def _measures(point: CurvePoint) -> tuple[float, float, float]:
-    return point.violations, point.mean_power_w, point.reconfigurations
+def _measures(of: CurvePoint | PolicyRuns) -> tuple[float, float, float]:
+    return of.violations, of.mean_power_w, of.reconfigurations
 
 
 def summary(comparison: Comparison) -> str:

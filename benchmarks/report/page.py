@@ -12,11 +12,11 @@ from benchmarks.report.findings import (
     rivalries,
     summary,
 )
-from benchmarks.report.statistics import PolicyRuns, by_policy
 from benchmarks.report.tables import published_table, rivalry_table, saso_table
 from benchmarks.report.timeline import drawn_policies, timeline
 from benchmarks.report.tradeoff import tradeoff
 from benchmarks.results import Comparison
+from benchmarks.statistics import PolicyRuns, by_policy
 from runtime.report.charts import Drawing
 from runtime.report.document import document, place_of_charts, place_of_scatter
 from runtime.report.markup import Markup, element

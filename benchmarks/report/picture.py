@@ -13,10 +13,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from benchmarks.report.colours import distinct_colours
-from benchmarks.report.statistics import PolicyRuns, by_policy
 from benchmarks.report.timeline import drawn_policies
 from benchmarks.report.tradeoff import tradeoff
 from benchmarks.results import Comparison
+from benchmarks.statistics import PolicyRuns, by_policy
 from mpc.values import FloatArray
 from runtime.report.charts import Scatter, ScatterPoint
 from runtime.report.text import plural, seconds

@@ -1,126 +1,89 @@
 """The tables of the report: SASO properties, foresight against each policy, published figures."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from benchmarks.mpc_paper.published import PublishedFigure
 from benchmarks.report.colours import family_colour
 from benchmarks.report.findings import OWN, Rivalry
-from benchmarks.report.statistics import Estimate, PolicyRuns
-from benchmarks.results import Row
+from benchmarks.results import CurvePoint
+from benchmarks.statistics import Estimate, PolicyRuns
 from runtime.report.markup import Markup, element, join
 from runtime.report.text import MISSING, NBSP, count, fixed, latency_unit, signed, significant
 
 
 @dataclass(frozen=True, slots=True)
 class MeasureColumn:
-    """One measure; `written` makes its text, for the mean and for its interval."""
+    """One figure of the rows; `write` makes its text."""
 
+    group: str
+    """The property that it tells of."""
     title: str
     unit: str
-    measure: Callable[[Row], float | None]
-    written: Callable[[float | None], str]
+    figure: str
+    write: Callable[[float | None], str]
+    factor: float = 1.0
+    """From the unit of the figure to that of the column."""
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnGroup:
-    """Columns that tell of the same property."""
-
-    title: str
-    columns: tuple[MeasureColumn, ...]
+def _two_decimals(value: float | None) -> str:
+    return fixed(value, 2)
 
 
-def _decimals(number: int) -> Callable[[float | None], str]:
-    return lambda value: fixed(value, number)
+def _three_decimals(value: float | None) -> str:
+    return fixed(value, 3)
 
 
-def saso_groups(threshold_s: float) -> tuple[ColumnGroup, ...]:
+def saso_columns(threshold_s: float) -> tuple[MeasureColumn, ...]:
     """The properties as the paper measures them: sections 2.1 and 5.3.1 to 5.3.4 of De Matteis and
     Mencagli 2016.
     """
     unit, per_s = latency_unit(threshold_s)
+    latency = "Latency of results"
     return (
-        ColumnGroup(
-            "Stability",
-            (MeasureColumn("reconfigurations", "", lambda row: row.reconfigurations, count),),
-        ),
-        ColumnGroup(
-            "Accuracy",
-            (MeasureColumn("violations", "", lambda row: row.violations, count),),
-        ),
-        ColumnGroup(
-            "Overshoot",
-            (
-                MeasureColumn("executors", "mean", lambda row: row.mean_executors, _decimals(2)),
-                MeasureColumn("power", "W", lambda row: row.mean_power_w, _decimals(2)),
-                MeasureColumn("energy", "kJ", lambda row: row.energy_j / 1e3, _decimals(2)),
-            ),
-        ),
-        ColumnGroup(
-            "Settling", (MeasureColumn("amplitude", "", lambda row: row.amplitude, _decimals(3)),)
-        ),
-        ColumnGroup(
-            "Latency of results",
-            (
-                MeasureColumn("mean", unit, lambda row: row.latency_mean_s * per_s, significant),
-                MeasureColumn("p95", unit, lambda row: row.latency_p95_s * per_s, significant),
-                MeasureColumn("p99", unit, lambda row: row.latency_p99_s * per_s, significant),
-            ),
-        ),
-        ColumnGroup(
-            "Decision time",
-            (
-                MeasureColumn("p50", "ms", lambda row: row.decision_ms_p50, significant),
-                MeasureColumn("p99", "ms", lambda row: row.decision_ms_p99, significant),
-            ),
-        ),
+        MeasureColumn("Stability", "reconfigurations", "", "reconfigurations", count),
+        MeasureColumn("Accuracy", "violations", "", "violations", count),
+        MeasureColumn("Overshoot", "executors", "mean", "mean_executors", _two_decimals),
+        MeasureColumn("Overshoot", "power", "W", "mean_power_w", _two_decimals),
+        MeasureColumn("Overshoot", "energy", "kJ", "energy_j", _two_decimals, 1e-3),
+        MeasureColumn("Settling", "amplitude", "", "amplitude", _three_decimals),
+        MeasureColumn(latency, "mean", unit, "latency_mean_s", significant, per_s),
+        MeasureColumn(latency, "p95", unit, "latency_p95_s", significant, per_s),
+        MeasureColumn(latency, "p99", unit, "latency_p99_s", significant, per_s),
+        MeasureColumn("Decision time", "p50", "ms", "decision_ms_p50", significant),
+        MeasureColumn("Decision time", "p99", "ms", "decision_ms_p99", significant),
     )
 
 
 def saso_table(policies: Sequence[PolicyRuns], threshold_s: float) -> Markup:
-    properties = saso_groups(threshold_s)
-    groups = [element("td")]
+    columns = saso_columns(threshold_s)
+    sizes = Counter(column.group for column in columns)
+    classes = [
+        "number" if before is not None and before.group == column.group else "number first"
+        for before, column in zip((None, *columns), columns, strict=False)
+    ]
     titles = [element("th", "policy", scope="col")]
-    for group in properties:
-        groups.append(
-            element("th", group.title, scope="colgroup", colspan=len(group.columns), class_="group")
-        )
-        for index, column in enumerate(group.columns):
-            unit = [element("span", column.unit, class_="unit")] if column.unit else []
-            titles.append(
-                element(
-                    "th",
-                    *_spaced(column.title, *unit),
-                    scope="col",
-                    class_="number first" if index == 0 else "number",
-                )
-            )
-    return _table(
-        element("thead", element("tr", *groups), element("tr", *titles)),
-        [_saso_row(policy, properties) for policy in policies],
-        "saso",
-    )
+    for column, class_ in zip(columns, classes, strict=True):
+        unit = [element("span", column.unit, class_="unit")] if column.unit else []
+        titles.append(element("th", *_spaced(column.title, *unit), scope="col", class_=class_))
+    rows = []
+    for policy in policies:
+        cells = [_policy_name(policy.policy)]
+        for column, class_ in zip(columns, classes, strict=True):
+            estimate = policy.estimate(column.figure, column.factor)
+            cells.append(element("td", *_estimate(estimate, column.write), class_=class_))
+        rows.append(element("tr", *cells, class_="own" if policy.policy == OWN else None))
+    groups = [_group(title, size) for title, size in sizes.items()]
+    head = element("thead", element("tr", element("td"), *groups), element("tr", *titles))
+    return _table(head, rows, "saso")
 
 
-def _saso_row(policy: PolicyRuns, properties: Sequence[ColumnGroup]) -> Markup:
-    cells = [_policy_name(policy.policy)]
-    for group in properties:
-        for index, column in enumerate(group.columns):
-            cells.append(
-                element(
-                    "td",
-                    *_estimate(policy.estimate(column.measure), column.written),
-                    class_="number first" if index == 0 else "number",
-                )
-            )
-    return element("tr", *cells, class_="own" if policy.policy == OWN else None)
-
-
-def _estimate(estimate: Estimate, written: Callable[[float | None], str]) -> list[str]:
+def _estimate(estimate: Estimate, write: Callable[[float | None], str]) -> list[str]:
     if estimate.half_width is None:
-        return [written(estimate.mean)]
+        return [write(estimate.mean)]
     interval = f"± {significant(estimate.half_width, 2)}"
-    return _spaced(written(estimate.mean), element("span", interval, class_="interval"))
+    return _spaced(write(estimate.mean), element("span", interval, class_="interval"))
 
 
 _TRADE = ("violations", "power W", "reconfigurations")
@@ -132,8 +95,8 @@ def rivalry_table(rivalries: Sequence[Rivalry]) -> Markup:
         element(
             "tr",
             element("td"),
-            element("th", "the policy", scope="colgroup", colspan=3, class_="group"),
-            element("th", "foresight", scope="colgroup", colspan=4, class_="group"),
+            _group("the policy", 3),
+            _group("foresight", 4),
         ),
         element(
             "tr",
@@ -148,28 +111,23 @@ def rivalry_table(rivalries: Sequence[Rivalry]) -> Markup:
 
 def _rivalry_row(rivalry: Rivalry) -> Markup:
     policy, point = rivalry.policy, rivalry.rival
-    cells = [
-        _policy_name(policy.policy),
-        _cell(count(policy.violations)),
-        _cell(fixed(policy.mean_power_w, 2)),
-        _cell(count(policy.reconfigurations)),
-    ]
+    cells = [_policy_name(policy.policy), *_trade(policy)]
     if point is None:
         words = "no alpha has so few violations with so little power"
         cells.append(element("td", words, colspan=4, class_="missed"))
     else:
         more = point.reconfigurations > policy.reconfigurations
-        cells += [
-            _cell(f"{point.alpha:g}"),
-            _cell(count(point.violations)),
-            _cell(fixed(point.mean_power_w, 2)),
-            _cell(count(point.reconfigurations), " worse" if more else ""),
-        ]
-    verdict = "yes" if rivalry.outdone else "no"
-    cells.append(
-        element("td", verdict, class_=f"verdict {'within' if rivalry.outdone else 'outside'}")
+        cells += [_cell(f"{point.alpha:g}"), *_trade(point, " worse" if more else "")]
+    verdict, class_ = ("yes", "within") if rivalry.outdone else ("no", "outside")
+    return element("tr", *cells, element("td", verdict, class_=f"verdict {class_}"))
+
+
+def _trade(measured: PolicyRuns | CurvePoint, classes: str = "") -> tuple[Markup, ...]:
+    return (
+        _cell(count(measured.violations)),
+        _cell(fixed(measured.mean_power_w, 2)),
+        _cell(count(measured.reconfigurations), classes),
     )
-    return element("tr", *cells)
 
 
 def published_table(figures: Sequence[PublishedFigure]) -> Markup:
@@ -220,6 +178,10 @@ def _table(head: Markup, rows: Sequence[Markup], kind: str) -> Markup:
 def _policy_name(policy: str) -> Markup:
     swatch = element("span", class_=f"swatch bg-{family_colour(policy)}")
     return element("th", swatch, policy, scope="row")
+
+
+def _group(title: str, columns: int) -> Markup:
+    return element("th", title, scope="colgroup", colspan=columns, class_="group")
 
 
 def _head(title: str) -> Markup:

@@ -1,14 +1,13 @@
 """The first repetition step by step: what arrived, what each policy did, and what came of it."""
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 
 from benchmarks.report.colours import distinct_colours
 from benchmarks.report.findings import OWN
-from benchmarks.report.statistics import PolicyRuns
 from benchmarks.results import Comparison, Series
+from benchmarks.statistics import PolicyRuns
 from runtime.report.charts import Chart, ChartLimit, ChartLine, Polyline, polyline
 from runtime.report.text import latency_unit, percent, seconds
 
@@ -69,7 +68,7 @@ def timeline(comparison: Comparison, policies: Sequence[PolicyRuns]) -> Timeline
             title="Arrivals and forecast",
             note=f"items per second, {made}",
             lines=tuple(shown),
-            remark=_forecast_quality(policies),
+            remark=_forecast_quality(forecaster),
         ),
         Chart(
             id="executors",
@@ -125,11 +124,7 @@ def timeline(comparison: Comparison, policies: Sequence[PolicyRuns]) -> Timeline
 def _forecaster(policies: Sequence[PolicyRuns]) -> PolicyRuns | None:
     """Arrivals are the same for all; the forecast is that of the first policy that has one."""
     return next(
-        (
-            policy
-            for policy in policies
-            if any(value is not None for value in policy.series.expected_per_s)
-        ),
+        (one for one in policies if any(value is not None for value in one.series.expected_per_s)),
         None,
     )
 
@@ -139,29 +134,26 @@ def _marks(series: Series, threshold_s: float) -> list[float | None]:
     return [1.0 if step in found else None for step in range(len(series.arrivals_per_s))]
 
 
-def _forecast_quality(policies: Sequence[PolicyRuns]) -> str:
+def _forecast_quality(forecaster: PolicyRuns | None) -> str:
     words = "The shaded area is what arrived."
-    for policy in policies:
-        pairs = [
-            (expected, arrived)
-            for expected, arrived in zip(
-                policy.series.expected_per_s, policy.series.arrivals_per_s, strict=False
-            )
-            if expected is not None and math.isfinite(expected)
-        ]
-        if not pairs:
-            continue
-        arrived = fmean(pair[1] for pair in pairs)
-        if arrived <= 0:
-            return words
-        error = fmean(abs(expected - actual) for expected, actual in pairs) / arrived
-        under = fmean(expected < actual for expected, actual in pairs)
-        return (
-            f"{words} The line is what {policy.policy} expected for the step when it decided: "
-            f"mean absolute error {percent(error)} of the mean rate, too low in {percent(under)} "
-            f"of the steps."
-        )
-    return words
+    if forecaster is None:
+        return words
+    series = forecaster.series
+    pairs = [
+        (expected, arrived)
+        for expected, arrived in zip(series.expected_per_s, series.arrivals_per_s, strict=False)
+        if expected is not None
+    ]
+    arrived = fmean(pair[1] for pair in pairs)
+    if arrived <= 0:
+        return words
+    error = fmean(abs(expected - actual) for expected, actual in pairs) / arrived
+    under = fmean(expected < actual for expected, actual in pairs)
+    return (
+        f"{words} The line is what {forecaster.policy} expected for the step when it decided: "
+        f"mean absolute error {percent(error)} of the mean rate, too low in {percent(under)} "
+        f"of the steps."
+    )
 
 
 def violating_steps(series: Series, threshold_s: float) -> tuple[int, ...]:

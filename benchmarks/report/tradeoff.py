@@ -4,8 +4,8 @@ import math
 
 from benchmarks.report.colours import family_colour
 from benchmarks.report.findings import OWN
-from benchmarks.report.statistics import by_policy
-from benchmarks.results import Comparison
+from benchmarks.results import Comparison, CurvePoint
+from benchmarks.statistics import PolicyRuns, by_policy
 from runtime.report.charts import Pair, Scatter, ScatterPoint
 from runtime.report.text import count, fixed
 
@@ -17,24 +17,9 @@ def tradeoff(comparison: Comparison) -> Scatter | None:
         for policy in by_policy(comparison.runs).values()
         if math.isfinite(policy.violations) and math.isfinite(policy.mean_power_w)
     ]
-    points = tuple(
-        _point(
-            policy.policy,
-            policy.policy,
-            policy.violations,
-            policy.mean_power_w,
-            policy.reconfigurations,
-        )
-        for policy in policies
-    )
+    points = tuple(_point(policy.policy, policy.policy, policy) for policy in policies)
     curve = tuple(
-        _point(
-            OWN,
-            f"alpha {point.alpha:g}",
-            point.violations,
-            point.mean_power_w,
-            point.reconfigurations,
-        )
+        _point(OWN, f"alpha {point.alpha:g}", point)
         for point in sorted(comparison.curve, key=lambda point: point.alpha)
         if math.isfinite(point.violations) and math.isfinite(point.mean_power_w)
     )
@@ -54,18 +39,17 @@ def tradeoff(comparison: Comparison) -> Scatter | None:
     )
 
 
-def _point(
-    policy: str, name: str, violations: float, power_w: float, reconfigurations: float
-) -> ScatterPoint:
+def _point(policy: str, name: str, measured: PolicyRuns | CurvePoint) -> ScatterPoint:
     words = name if policy == name else f"{policy}, {name}"
     return ScatterPoint(
-        x=power_w,
-        y=violations,
+        x=measured.mean_power_w,
+        y=measured.violations,
         name=name,
         style=family_colour(policy),
         about=(
-            f"{words}: {count(violations)} violations, {fixed(power_w, 2)} W, "
-            f"{count(reconfigurations)} reconfigurations"
+            f"{words}: {count(measured.violations)} violations, "
+            f"{fixed(measured.mean_power_w, 2)} W, "
+            f"{count(measured.reconfigurations)} reconfigurations"
         ),
         strong=name == OWN,
     )
@@ -73,12 +57,9 @@ def _point(
 
 def _bound(comparison: Comparison) -> tuple[Pair, ...]:
     """(power, violations), from many violations to few."""
-    known = sorted(
-        (
-            (point.violations, point.mean_power_w)
-            for point in comparison.limit
-            if math.isfinite(point.mean_power_w)
-        ),
-        reverse=True,
+    known = ((point.violations, point.mean_power_w) for point in comparison.limit)
+    return tuple(
+        (power_w, float(violations))
+        for violations, power_w in sorted(known, reverse=True)
+        if math.isfinite(power_w)
     )
-    return tuple((power_w, float(violations)) for violations, power_w in known)

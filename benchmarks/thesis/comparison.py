@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.thesis.experiments import EXPERIMENTS, ThesisCase
-from benchmarks.thesis.run import ThesisOutcome, run
+from benchmarks.thesis.run import ThesisFigures, run
 from benchmarks.thesis.workload import WORKLOADS, ThesisWorkload, make_workload
 
 PUBLISHED_EXECUTORS = {("learning-factor", "W2", "0.007"): 8.0}
@@ -25,11 +25,14 @@ class ThesisRow:
     workload: str
     case: str
     latency_mean_s: float
+    """Of the finished batches: mean over their messages, from arrival to result."""
     latency_p10_s: float
     latency_p90_s: float
     latency_max_s: float
     over_target: float
+    """Share of the finished batches whose mean latency is above the target."""
     unfinished: float
+    """Batches without a result when the hour ended."""
     executors_mean: float
     executors_p10: float
     executors_p90: float
@@ -50,45 +53,30 @@ def compare(
         for workload in workloads:
             for case in experiment.cases(workload.name):
                 begin(f"{name} {workload.name} {case.name}")
-                outcome = repeated(case, workload, runs, seed)
+                figures = repeated(case, workload, runs, seed)
                 published = PUBLISHED_EXECUTORS.get((name, workload.name, case.name))
-                rows.append(_row(name, experiment.section, workload, case, outcome, published))
+                rows.append(
+                    ThesisRow(
+                        name,
+                        experiment.section,
+                        workload.name,
+                        case.name,
+                        **figures,
+                        thesis_executors=published,
+                        difference=None
+                        if published is None
+                        else figures["executors_mean"] - published,
+                    )
+                )
     return rows
 
 
-def repeated(case: ThesisCase, workload: ThesisWorkload, runs: int, seed: int) -> ThesisOutcome:
-    """Each repetition with its own seed; every case of one seed meets the same plant."""
+def repeated(case: ThesisCase, workload: ThesisWorkload, runs: int, seed: int) -> ThesisFigures:
+    """Averages over the repetitions, as in the thesis (section 5.1). Each has its own seed; every
+    case of one seed meets the same plant."""
     outcomes = []
     for number in range(seed, seed + runs):
         policy = case.build(np.random.default_rng([number, 1]))
         plant = np.random.default_rng([number, 2])
         outcomes.append(run(policy, workload, case.target_s, plant, executors=case.executors))
-    return ThesisOutcome.average(outcomes)
-
-
-def _row(
-    name: str,
-    section: str,
-    workload: ThesisWorkload,
-    case: ThesisCase,
-    outcome: ThesisOutcome,
-    published: float | None,
-) -> ThesisRow:
-    return ThesisRow(
-        experiment=name,
-        section=section,
-        workload=workload.name,
-        case=case.name,
-        latency_mean_s=outcome.latency_s.mean,
-        latency_p10_s=outcome.latency_s.p10,
-        latency_p90_s=outcome.latency_s.p90,
-        latency_max_s=outcome.latency_s.maximum,
-        over_target=outcome.over_target,
-        unfinished=outcome.unfinished,
-        executors_mean=outcome.executors.mean,
-        executors_p10=outcome.executors.p10,
-        executors_p90=outcome.executors.p90,
-        changes=outcome.changes,
-        thesis_executors=published,
-        difference=None if published is None else outcome.executors.mean - published,
-    )
+    return {name: float(np.mean([each[name] for each in outcomes])) for name in outcomes[0]}

@@ -4,8 +4,9 @@ Parameters are those of its Tables 5.2 to 5.10. `exploration` compares the three
 section 4.2.3 alone, which the thesis only shows together with initialisers (section 5.5).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
@@ -60,63 +61,24 @@ def _context(generator: np.random.Generator, target_s: float = TARGET_S) -> Cont
     return Context(space=SPACE, target_latency_s=target_s, step_s=BATCH_S, generator=generator)
 
 
-def _learning(name: str, options: QLearningOptions, target_s: float = TARGET_S) -> ThesisCase:
+def _learning(name: str, changes: Mapping[str, Any], target_s: float = TARGET_S) -> ThesisCase:
+    """Q-learning as in the thesis, but for the changed options."""
+    options = replace(THESIS, **changes)
     return ThesisCase(
-        name,
-        lambda generator: QLearningPolicy(options, _context(generator, target_s)),
-        target_s,
+        name, lambda generator: QLearningPolicy(options, _context(generator, target_s)), target_s
     )
 
 
-def _executor_strategy(_workload: str) -> list[ThesisCase]:
-    return [
-        _learning("static", replace(THESIS, executor_strategy="static")),
-        _learning("linear", replace(THESIS, executor_strategy="linear")),
-        _learning("queue-aware", replace(THESIS, executor_strategy="queue-aware")),
-    ]
-
-
-def _history_window(_workload: str) -> list[ThesisCase]:
-    return [
-        _learning(f"{minutes} min", replace(THESIS, window_s=60.0 * minutes))
-        for minutes in (1, 2, 3)
-    ]
-
-
-def _decision_interval(_workload: str) -> list[ThesisCase]:
-    return [
-        _learning(f"{minutes} min", replace(THESIS, decision_interval_s=60.0 * minutes))
-        for minutes in (1, 2, 3)
-    ]
-
-
-def _initialiser(_workload: str) -> list[ThesisCase]:
-    static = replace(THESIS, executor_strategy="static")
-    zero = replace(static, initialisation="zero", exploration="epsilon", epsilon=0.2)
-    return [
-        _learning("optimised, greedy", static),
-        _learning("zero, epsilon 0.2", zero),
-        _learning("random, greedy", replace(static, initialisation="random")),
-    ]
-
-
-def _learning_factor(_workload: str) -> list[ThesisCase]:
-    return [
-        _learning(f"{factor:g}", replace(THESIS, learning_factor=factor))
-        for factor in (0.7, 0.07, 0.007)
-    ]
-
-
-def _discretisation(_workload: str) -> list[ThesisCase]:
-    return [
-        _learning(f"{step_s:g} s", replace(THESIS, latency_granularity_ms=1e3 * step_s))
-        for step_s in (5.0, 10.0, 15.0)
-    ]
+def _variants(section: str, cases: Mapping[str, Mapping[str, Any]]) -> ThesisExperiment:
+    """Options of Q-learning by case, the same for every workload."""
+    return ThesisExperiment(
+        section, lambda _workload: [_learning(name, changes) for name, changes in cases.items()]
+    )
 
 
 def _value_iteration(_workload: str) -> list[ThesisCase]:
     return [
-        _learning("temporal difference", THESIS),
+        _learning("temporal difference", {}),
         *(
             ThesisCase(f"trained {minutes} min", _trained(60.0 * minutes))
             for minutes in (5, 10, 20)
@@ -138,18 +100,14 @@ def _trained(training_s: float) -> Build:
 
 
 def _target(workload: str) -> list[ThesisCase]:
-    window_s = 180.0 if workload == "W1" else 120.0
-    return [
-        _learning(f"{target_s:g} s", replace(THESIS, window_s=window_s), target_s)
-        for target_s in (10.0, 20.0, 30.0)
-    ]
+    window = {"window_s": 180.0 if workload == "W1" else 120.0}
+    return [_learning(f"{target_s:g} s", window, target_s) for target_s in (10.0, 20.0, 30.0)]
 
 
 def _overall(workload: str) -> list[ThesisCase]:
-    interval_s = 120.0 if workload == "W1" else 60.0
     return [
         *(_static(executors) for executors in (4, 8, 12, 24)),
-        _learning("q-learning", replace(THESIS, decision_interval_s=interval_s)),
+        _learning("q-learning", {"decision_interval_s": 120.0 if workload == "W1" else 60.0}),
         ThesisCase(
             "spark-ratio",
             lambda generator: SparkRatioPolicy(SparkRatioOptions(), _context(generator)),
@@ -161,17 +119,6 @@ def _overall(workload: str) -> list[ThesisCase]:
     ]
 
 
-def _exploration(_workload: str) -> list[ThesisCase]:
-    return [
-        _learning("greedy", THESIS),
-        _learning("epsilon 0.2", replace(THESIS, exploration="epsilon")),
-        _learning(
-            "decreasing epsilon",
-            replace(THESIS, exploration="decreasing-epsilon", epsilon=1.0, epsilon_step=0.05),
-        ),
-    ]
-
-
 def _static(executors: int) -> ThesisCase:
     fixed = Configuration(executors, FREQUENCY_KHZ)
     return ThesisCase(
@@ -179,15 +126,43 @@ def _static(executors: int) -> ThesisCase:
     )
 
 
+_ZERO = {"initialisation": "zero", "exploration": "epsilon", "epsilon": 0.2}
+_DECREASING = {"exploration": "decreasing-epsilon", "epsilon": 1.0, "epsilon_step": 0.05}
+_STATIC = {"executor_strategy": "static"}
+
 EXPERIMENTS = {
-    "executor-strategy": ThesisExperiment("5.2", _executor_strategy),
-    "history-window": ThesisExperiment("5.3", _history_window),
-    "decision-interval": ThesisExperiment("5.4", _decision_interval),
-    "initialiser": ThesisExperiment("5.5", _initialiser),
-    "learning-factor": ThesisExperiment("5.6", _learning_factor),
-    "discretisation": ThesisExperiment("5.7", _discretisation),
+    "executor-strategy": _variants(
+        "5.2", {name: {"executor_strategy": name} for name in ("static", "linear", "queue-aware")}
+    ),
+    "history-window": _variants(
+        "5.3", {f"{minutes} min": {"window_s": 60.0 * minutes} for minutes in (1, 2, 3)}
+    ),
+    "decision-interval": _variants(
+        "5.4", {f"{minutes} min": {"decision_interval_s": 60.0 * minutes} for minutes in (1, 2, 3)}
+    ),
+    "initialiser": _variants(
+        "5.5",
+        {
+            "optimised, greedy": _STATIC,
+            "zero, epsilon 0.2": _STATIC | _ZERO,
+            "random, greedy": _STATIC | {"initialisation": "random"},
+        },
+    ),
+    "learning-factor": _variants(
+        "5.6", {f"{factor:g}": {"learning_factor": factor} for factor in (0.7, 0.07, 0.007)}
+    ),
+    "discretisation": _variants(
+        "5.7", {f"{size_s} s": {"latency_granularity_ms": 1e3 * size_s} for size_s in (5, 10, 15)}
+    ),
     "value-iteration": ThesisExperiment("5.8", _value_iteration),
     "target": ThesisExperiment("5.9", _target),
     "overall": ThesisExperiment("5.10", _overall),
-    "exploration": ThesisExperiment("-", _exploration),
+    "exploration": _variants(
+        "-",
+        {
+            "greedy": {},
+            "epsilon 0.2": {"exploration": "epsilon"},
+            "decreasing epsilon": _DECREASING,
+        },
+    ),
 }

@@ -22,10 +22,10 @@ from benchmarks.report.findings import (
 )
 from benchmarks.report.page import render_report
 from benchmarks.report.picture import render_svg
-from benchmarks.report.statistics import by_policy, estimate
 from benchmarks.report.timeline import drawn_policies, violating_steps
 from benchmarks.report.tradeoff import tradeoff
 from benchmarks.results import Comparison, CurvePoint, Limit, Series
+from benchmarks.statistics import by_policy, estimate
 from runtime.report.text import MISSING
 from tests.benchmarks.comparisons import (
     SERIES,

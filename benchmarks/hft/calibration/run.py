@@ -17,7 +17,9 @@ from benchmarks.hft.calibration.plant_fit import (
     calibrated,
     predictions,
 )
-from benchmarks.hft.comparison import HftSetting, StepSeen, drive, experiment_of, running
+from benchmarks.hft.comparison import StepSeen, drive, running
+from benchmarks.hft.experiment import SWEEP, HftExperiment
+from benchmarks.hft.setting import HftSetting
 from benchmarks.hft.stream.replay import Replay
 from benchmarks.hft.stream.schedule import MICROSECONDS_PER_S
 from mpc.values import FloatArray
@@ -40,13 +42,13 @@ def calibrate(
         folder = Path(name)
         with running(setting.cluster, folder, begin) as cluster:
             begin("sweep: the run to calibrate from")
-            experiment = experiment_of("sweep", setting, cluster, folder / "sweep")
+            experiment = HftExperiment(SWEEP, setting, cluster, str(folder / "sweep"))
             drive(experiment, begin, on_step)
             found = calibrated(_records(folder / "sweep"), setting.trigger_interval_s)
             begin(f"{CHECKED_POLICY}: the run to predict")
             # Another seed, so that nothing is predicted that was seen.
             other = replace(setting, seed=setting.seed + 1)
-            checked = experiment_of(CHECKED_POLICY, other, cluster, folder / "check")
+            checked = HftExperiment(CHECKED_POLICY, other, cluster, str(folder / "check"))
             outcome = drive(checked, begin, on_step)
             steps = outcome.run.row.steps
             records = [

@@ -18,12 +18,11 @@ import psutil
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from benchmarks.hft.pipeline.query import SESSION_OPTIONS
-from benchmarks.hft.pipeline.stages import WORKER_MODULES
-from benchmarks.hft.stream.source import QuotesDataSource
+from benchmarks.hft.session import PIPELINE_OPTIONS, at_driver, open_session
+from benchmarks.hft.stream.replay import Replay
 from runtime.spark.driver import Driver
 from runtime.spark.launching.local_cluster import ClusterUnavailable, LocalCluster, WorkerHost
-from runtime.spark.launching.options import SCALING_OPTIONS, add_worker_folder, warm_worker_options
+from runtime.spark.launching.options import add_worker_folder
 from runtime.spark.scaling.scheduler import Scheduler
 from runtime.spark.sensing.progress import BatchProgress, parse_progress
 from runtime.spark.sensing.queries import SparkQuery
@@ -38,6 +37,21 @@ _POLL_S = 0.05
 Group = Literal["driver_jvm", "driver_python", "executor_jvm", "workers"]
 CpuSeconds = Mapping[tuple[Group, int], float]
 """By group and process id."""
+
+
+EPOCH_US = 1_700_000_000_000_000
+"""Of a stream that started long ago: everything is due at once."""
+
+
+def waiting_quotes(partitions: int, rows_per_batch: int) -> Replay:
+    """Quotes of a hundred symbols, all due at once: some thousand windows in 200,000 of them."""
+    return Replay(
+        peak_per_s=100_000.0,
+        symbols=100,
+        partitions=partitions,
+        max_rows_per_batch=rows_per_batch,
+        epoch_us=EPOCH_US,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +96,7 @@ def used_s(before: CpuSeconds, after: CpuSeconds, group: Group | None = None) ->
 
 @contextmanager
 def bench_cluster(
-    executors: int, options: Mapping[str, str] | None = None, *, wait: bool = True
+    executors: int, options: Mapping[str, str] | None = None
 ) -> Iterator[BenchCluster]:
     """`executors` of one core, all of them there. Enter it in the main thread."""
     with ExitStack() as stack:
@@ -96,10 +110,8 @@ def bench_cluster(
         spark = _session(cluster, folder, executors, options or {})
         stack.callback(spark.stop)
         spark.sparkContext.setLogLevel("ERROR")
-        spark.dataSource.register(QuotesDataSource)
-        if wait:
-            scheduler = Scheduler(Driver.of(spark))
-            wait_until(lambda: len(scheduler.executors()) >= executors, "executors")
+        scheduler = Scheduler(Driver.of(spark))
+        wait_until(lambda: len(scheduler.executors()) >= executors, "executors")
         yield BenchCluster(spark, cluster, folder)
 
 
@@ -137,21 +149,11 @@ def _session(
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     add_worker_folder(os.environ)
     chosen = {
-        **SCALING_OPTIONS,
-        **warm_worker_options(modules=WORKER_MODULES),
-        **SESSION_OPTIONS,
-        "spark.executor.cores": "1",
+        **PIPELINE_OPTIONS,
+        **at_driver("127.0.0.1"),
         "spark.executor.memory": "768m",
-        "spark.driver.memory": "1g",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.cores.max": str(executors),
-        "spark.sql.warehouse.dir": str(folder / "warehouse"),
         **options,
     }
-    builder = SparkSession.builder.master(cluster.master_url).appName("foresight-bench")
-    for key, value in chosen.items():
-        builder = builder.config(key, value)
-    return builder.getOrCreate()
+    return open_session(cluster.master_url, "foresight-bench", folder, chosen)

@@ -24,10 +24,10 @@ from benchmarks.hft.measure.cluster import (
     bench_cluster,
     used_s,
     wait_for_batch,
+    waiting_quotes,
 )
 from benchmarks.hft.pipeline.placement import Placement
 from benchmarks.hft.pipeline.query import PipelineOptions, build_query
-from benchmarks.hft.stream.replay import Replay
 from runtime.config import Config, load_config
 from runtime.fleet.local import LocalHosts
 from runtime.spark.attach import attach
@@ -41,7 +41,6 @@ WARM_BATCHES = 80
 """A JVM becomes faster for some minutes; most of it is over then."""
 SETTLE_S = 2.5
 """Between two legs: the batch in between ends, the controller reads its journal and begins."""
-_EPOCH_US = 1_700_000_000_000_000  # long ago: everything is due at once
 _RESAMPLES = 2_000
 _CONFIDENCE = 0.95
 
@@ -237,16 +236,10 @@ def _counted(
 
 @contextmanager
 def _pipeline(bench: BenchCluster) -> Iterator[StreamingQuery]:
-    replay = Replay(
-        peak_per_s=100_000.0,
-        symbols=100,
-        partitions=EXECUTORS,
-        max_rows_per_batch=BATCH_ROWS,
-        epoch_us=_EPOCH_US,
-    )
+    options = waiting_quotes(EXECUTORS, BATCH_ROWS).options()
     query = build_query(
         bench.spark,
-        bench.spark.readStream.format("quotes").options(**replay.options()).load(),
+        bench.spark.readStream.format("quotes").options(**options).load(),
         PipelineOptions(
             bench.folder / "checkpoint", bench.folder / "output", state_partitions=EXECUTORS
         ),

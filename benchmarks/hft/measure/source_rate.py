@@ -19,6 +19,8 @@ import pyarrow as pa
 from pyarrow import compute, parquet
 from pyspark.sql import SparkSession
 
+from benchmarks.hft.measure.cluster import EPOCH_US
+from benchmarks.hft.session import at_driver, open_session
 from benchmarks.hft.stream.replay import Replay
 from benchmarks.hft.stream.schema import ASK, ASK_SIZE, SEQ, SYMBOL
 from benchmarks.hft.stream.source import RECORD_BATCH_ROWS, QuotesDataSource
@@ -28,8 +30,6 @@ BATCHES = 6
 BATCH_ROWS = (20_000, 200_000, 1_000_000)
 RECORDED_QUOTES = 3_000_000
 PATIENCE_S = 300
-
-_EPOCH_US = 1_700_000_000_000_000  # long ago: everything is due at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ def measure(
     options = replay.options() | {
         "quotes": str(batches * rows_per_batch),
         "max_rows_per_batch": str(rows_per_batch),
-        "epoch_us": str(_EPOCH_US),
+        "epoch_us": str(EPOCH_US),
     }
     query = (
         spark.readStream.format(QuotesDataSource.name())
@@ -104,13 +104,13 @@ def _made_per_s(replay: Replay, rows: int) -> float:
     stream = replay.stream()
     start_s = time.perf_counter()
     for first in range(0, rows, RECORD_BATCH_ROWS):
-        stream.record_batch(first, min(first + RECORD_BATCH_ROWS, rows), _EPOCH_US)
+        stream.record_batch(first, min(first + RECORD_BATCH_ROWS, rows), EPOCH_US)
     return rows / (time.perf_counter() - start_s)
 
 
 def recorded(folder: Path, quotes: int) -> Replay:
     """Generated asks as a file of the tick layout, a thousand a millisecond from 9:30 on."""
-    made = Replay().stream().record_batch(0, quotes, _EPOCH_US)
+    made = Replay().stream().record_batch(0, quotes, EPOCH_US)
     since_open_ms = compute.divide(made.column(SEQ), 1_000)
     words = {"kind": "Q", "side": "A"}
     ticks = pa.table(
@@ -130,19 +130,10 @@ def recorded(folder: Path, quotes: int) -> Replay:
 @contextmanager
 def _session(folder: Path) -> Iterator[SparkSession]:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    spark = (
-        SparkSession.builder.master(f"local[{os.cpu_count()}]")
-        .appName("quotes source alone")
-        .config("spark.ui.enabled", "false")
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.driver.bindAddress", "127.0.0.1")
-        .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
-        .config("spark.ui.showConsoleProgress", "false")
-        .getOrCreate()
-    )
+    options = at_driver("127.0.0.1") | {"spark.ui.showConsoleProgress": "false"}
+    spark = open_session(f"local[{os.cpu_count()}]", "quotes source alone", folder, options)
     try:
         spark.sparkContext.setLogLevel("ERROR")
-        spark.dataSource.register(QuotesDataSource)
         yield spark
     finally:
         spark.stop()

@@ -16,12 +16,14 @@ from pyspark.sql import DataFrame, SparkSession, functions
 from pyspark.sql.streaming.query import StreamingQuery
 
 from benchmarks.hft.measure.cluster import (
+    EPOCH_US,
     BenchCluster,
     Group,
     batches_of,
     bench_cluster,
     used_s,
     wait_for_batch,
+    waiting_quotes,
 )
 from benchmarks.hft.pipeline.fit import FitOptions
 from benchmarks.hft.pipeline.frames import packed, spans, state_labels
@@ -30,7 +32,6 @@ from benchmarks.hft.pipeline.query import SESSION_OPTIONS, PipelineOptions, buil
 from benchmarks.hft.pipeline.records import ARRIVAL, unpack
 from benchmarks.hft.pipeline.stages import RESULT_DDL, fitter, packer
 from benchmarks.hft.pipeline.windows import NOTHING_PENDING, MemoryStore, WindowOptions, advance
-from benchmarks.hft.stream.replay import Replay
 from benchmarks.hft.stream.source import RECORD_BATCH_ROWS
 
 EXECUTORS = 2
@@ -40,7 +41,6 @@ WARM_BATCHES = 4
 """Until nearly all symbols have a full window."""
 BATCHES = 5
 _MILLION = 1e6
-_EPOCH_US = 1_700_000_000_000_000  # long ago: everything is due at once
 
 STAGES = ("source", "pack", "shuffle", "windows", "place", "fit", "collect")
 """In the order of the pipeline. The last one is all of it: results at the driver and in parquet."""
@@ -66,17 +66,6 @@ class StageRow:
     """Of the Python workers."""
     alone_cpu_s: float | None
     """What this stage's own Python costs in one process without Spark; None: it has none."""
-
-
-def replay() -> Replay:
-    """Some thousand windows a batch over a hundred symbols, all due at once."""
-    return Replay(
-        peak_per_s=100_000.0,
-        symbols=100,
-        partitions=EXECUTORS,
-        max_rows_per_batch=BATCH_ROWS,
-        epoch_us=_EPOCH_US,
-    )
 
 
 def stage_rows(begin: Callable[[str], None]) -> list[StageRow]:
@@ -147,7 +136,8 @@ def measure(
 
 def alone_cpu_s(quotes: int) -> dict[str, float]:
     """CPU seconds for a million quotes of every stage that is Python, over the second half."""
-    stream, windows = replay().stream(), WindowOptions()
+    stream = waiting_quotes(EXECUTORS, BATCH_ROWS).stream()
+    windows = WindowOptions()
     pack, fit = packer((0,)), fitter(windows, FitOptions())
     store, pending = MemoryStore(), NOTHING_PENDING
     spent = dict.fromkeys(("source", "pack", "windows", "fit"), 0.0)
@@ -157,7 +147,7 @@ def alone_cpu_s(quotes: int) -> dict[str, float]:
             spent = dict.fromkeys(spent, 0.0)
             measured = 0
         lap = _Lap(spent)
-        batch = stream.record_batch(first, min(first + RECORD_BATCH_ROWS, quotes), _EPOCH_US)
+        batch = stream.record_batch(first, min(first + RECORD_BATCH_ROWS, quotes), EPOCH_US)
         lap.ends("source")
         (packed_batch,) = pack(iter([_with_microseconds(batch)]))
         lap.ends("pack")
@@ -205,7 +195,7 @@ def _with_microseconds(batch: pa.RecordBatch) -> pa.RecordBatch:
 def _started(spark: SparkSession, stage: str, rows_per_batch: int, folder: Path) -> StreamingQuery:
     for key, value in SESSION_OPTIONS.items():
         spark.conf.set(key, value)
-    options = replay().options() | {"max_rows_per_batch": str(rows_per_batch)}
+    options = waiting_quotes(EXECUTORS, rows_per_batch).options()
     quotes = spark.readStream.format("quotes").options(**options).load()
     if stage == STAGES[-1]:
         return build_query(

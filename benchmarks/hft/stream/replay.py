@@ -69,6 +69,11 @@ class Replay(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         if self.epoch_us is not None and self.epoch_us % MICROSECONDS_PER_S:
             raise ValueError(f"epoch_us must be a whole second, got {self.epoch_us}")
 
+    @property
+    def lowest_per_s(self) -> float:
+        """Of a wave."""
+        return self.peak_per_s / 4 if self.trough_per_s is None else self.trough_per_s
+
     def options(self) -> dict[str, str]:
         """For `.options(**…)` of a reader: every field that is set."""
         fields = msgspec.structs.asdict(self)
@@ -95,8 +100,7 @@ class Replay(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     def _rates(self) -> RateSchedule:
         shape = "constant" if self.rate is None or self.rate == "recorded" else self.rate
-        trough_per_s = self.peak_per_s / 4 if self.trough_per_s is None else self.trough_per_s
-        rates = shaped_rates(shape, self.peak_per_s, trough_per_s, self.period_s, self.seed)
+        rates = shaped_rates(shape, self.peak_per_s, self.lowest_per_s, self.period_s, self.seed)
         return scheduled(rates, self.acceleration)
 
     def _frequencies(self) -> FloatArray:

@@ -11,7 +11,7 @@ from benchmarks.decentralised.experiment import (
     random_loads,
     run,
 )
-from benchmarks.decentralised.figures import TOLD_AT_ONCE, experiment
+from benchmarks.decentralised.figures import AS_PUBLISHED, experiment
 from benchmarks.decentralised.timed import RandomDelays, TimedNetwork
 from mpc.decentralised.messages import Address
 from mpc.decentralised.node import ALL_GUARDS, Guard
@@ -73,20 +73,20 @@ def test_messages_come_with_changes(runs: list[ProtocolExperiment]) -> None:
         assert np.corrcoef(messages, expected)[0, 1] > 0.6
 
 
-@pytest.mark.parametrize("guards", [ALL_GUARDS, TOLD_AT_ONCE], ids=["repaired", "published"])
+@pytest.mark.parametrize("guards", [ALL_GUARDS, AS_PUBLISHED], ids=["repaired", "published"])
 def test_the_message_formula_holds(guards: frozenset[Guard]) -> None:
-    check = traffic.check_formula(guards)
-    assert check.cases > 100
-    assert (check.duplications_differ, check.deletions_differ) == (0, 0)
+    assert len(traffic.FORMULA_CASES) > 100
+    assert traffic.duplications_off_formula(guards) == 0
+    assert traffic.deletions_off_formula(guards) == 0
 
 
 def test_the_papers_worked_cases() -> None:
     """Sections 5.1 and 5.4; telling predecessors first spreads a deletion over more steps."""
-    assert traffic.one_duplication(TOLD_AT_ONCE) == traffic.one_duplication(ALL_GUARDS) == 30
-    assert traffic.four_deletions(TOLD_AT_ONCE) == 168
+    assert traffic.one_duplication(AS_PUBLISHED) == traffic.one_duplication(ALL_GUARDS) == 30
+    assert traffic.four_deletions(AS_PUBLISHED) == 168
     assert traffic.four_deletions(ALL_GUARDS) == 84
-    assert traffic.steps_to_scale_out(TOLD_AT_ONCE) == traffic.steps_to_scale_out(ALL_GUARDS) == 3
-    assert traffic.steps_to_scale_in(TOLD_AT_ONCE) == 2
+    assert traffic.steps_to_scale_out(AS_PUBLISHED) == traffic.steps_to_scale_out(ALL_GUARDS) == 3
+    assert traffic.steps_to_scale_in(AS_PUBLISHED) == 2
     assert traffic.steps_to_scale_in(ALL_GUARDS) == 4
 
 

@@ -2,19 +2,15 @@
 
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
 from benchmarks.hft.calibration.run import arrivals
-from benchmarks.hft.comparison import (
-    GivenCluster,
-    HftSetting,
-    compare,
-    described,
-    experiment_of,
-    running,
-)
+from benchmarks.hft.comparison import compare, running
 from benchmarks.hft.demo_load import WAVE
+from benchmarks.hft.experiment import HftExperiment
+from benchmarks.hft.setting import GivenCluster, HftSetting, described
 from benchmarks.hft.stream.replay import Replay
 from benchmarks.results import Provenance
 from mpc.policies.spark_ratio.options import SparkRatioOptions
@@ -25,9 +21,10 @@ def test_a_given_cluster_is_used_as_it_is(tmp_path: Path) -> None:
     given = GivenCluster("spark://10.0.0.1:7077", ("10.0.0.2=unix:/run/a.sock",), executors=8)
     setting = HftSetting(cluster=given, target_s=2.0, seed=7, overrides=("cost.alpha=3",))
     with running(given, tmp_path, print) as cluster:
-        experiment = experiment_of("spark-ratio", setting, cluster, tmp_path / "run")
+        experiment = HftExperiment("spark-ratio", setting, cluster, str(tmp_path / "run"))
+    assert msgspec.json.decode(msgspec.json.encode(experiment), type=HftExperiment) == experiment
     config = experiment.config
-    assert experiment.master_url == given.master_url
+    assert experiment.cluster.master_url == given.master_url
     assert config.policy == "spark-ratio"
     assert config.agents.urls == given.agents
     assert config.executors.max == 8
@@ -37,7 +34,7 @@ def test_a_given_cluster_is_used_as_it_is(tmp_path: Path) -> None:
     assert isinstance(ratio, SparkRatioOptions)
     assert ratio.batch_interval_s == setting.trigger_interval_s
     assert experiment.replay.seed == 7
-    assert experiment.executor_java_options is None
+    assert experiment.cluster.java_options is None
 
 
 @pytest.mark.parametrize(
@@ -50,11 +47,11 @@ def test_a_given_cluster_is_used_as_it_is(tmp_path: Path) -> None:
 def test_a_mistake_is_told_before_any_driver_starts(
     policies: list[str], agents: tuple[str, ...], mistake: str
 ) -> None:
-    told: list[str] = []
+    started: list[str] = []
     setting = HftSetting(cluster=GivenCluster("spark://10.0.0.1:7077", agents, executors=8))
     with pytest.raises(ConfigError, match=mistake):
-        compare(policies, setting, told.append, lambda _policy, _step: None)
-    assert told == []
+        compare(policies, setting, started.append, lambda _policy, _step: None)
+    assert started == []
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from benchmarks.hft.commands import _replay
-from benchmarks.hft.comparison import EmulatedHosts, HftSetting
 from benchmarks.hft.demo_load import (
     LEAST_PER_S,
     REFERENCE,
@@ -14,6 +13,7 @@ from benchmarks.hft.demo_load import (
     scaled_wave,
     top_per_s,
 )
+from benchmarks.hft.setting import EmulatedHosts, HftSetting
 from mpc.micro_batch import BatchCost, micro_batch_latency_s
 from mpc.values import ConfigurationSpace
 

@@ -124,7 +124,7 @@ def test_every_published_figure_has_a_source() -> None:
         assert conditions.figures
         for figure in conditions.figures:
             assert figure.source
-            assert figure.value >= 0
+            assert figure.paper >= 0
 
 
 def _with_executors(executors: tuple[int, ...]) -> Series:

@@ -1,7 +1,7 @@
 """What several runs of one policy say: means and their confidence intervals."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
@@ -26,29 +26,37 @@ class PolicyRuns:
     """Every repetition of one policy, in the order they were given."""
 
     policy: str
-    rows: tuple[Row, ...]
-    series: Series
-    """Step by step, of the first repetition."""
+    runs: tuple[Run, ...]
 
-    def estimate(self, measure: Callable[[Row], float | None]) -> Estimate:
-        return estimate([measure(row) for row in self.rows])
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        return tuple(run.row for run in self.runs)
 
-    def mean(self, measure: Callable[[Row], float | None]) -> float:
+    @property
+    def series(self) -> Series:
+        """Step by step, of the first repetition."""
+        return self.runs[0].series
+
+    def estimate(self, figure: str, factor: float = 1.0) -> Estimate:
+        """Of a figure of the rows by its name, in the unit that the factor makes."""
+        return estimate([factor * getattr(row, figure) for row in self.rows])
+
+    def mean(self, figure: str) -> float:
         """NaN where nothing was measured, so that every comparison with it is false."""
-        mean = self.estimate(measure).mean
+        mean = self.estimate(figure).mean
         return math.nan if mean is None else mean
 
     @property
     def violations(self) -> float:
-        return self.mean(lambda row: row.violations)
+        return self.mean("violations")
 
     @property
     def mean_power_w(self) -> float:
-        return self.mean(lambda row: row.mean_power_w)
+        return self.mean("mean_power_w")
 
     @property
     def reconfigurations(self) -> float:
-        return self.mean(lambda row: row.reconfigurations)
+        return self.mean("reconfigurations")
 
     @property
     def steps(self) -> int:
@@ -60,23 +68,13 @@ def by_policy(runs: Iterable[Run]) -> dict[str, PolicyRuns]:
     collected: dict[str, list[Run]] = {}
     for run in runs:
         collected.setdefault(run.row.policy, []).append(run)
-    return {
-        policy: PolicyRuns(policy, tuple(run.row for run in own), own[0].series)
-        for policy, own in collected.items()
-    }
+    return {policy: PolicyRuns(policy, tuple(own)) for policy, own in collected.items()}
 
 
 def estimate(values: Sequence[float | None]) -> Estimate:
     """Mean and Student's t interval of the finite values."""
     finite = [float(value) for value in values if value is not None and math.isfinite(value)]
-    if not finite:
-        return Estimate(None, None)
-    if len(finite) == 1:
-        return Estimate(finite[0], None)
-    half_width = student_t(len(finite) - 1) * stdev(finite) / math.sqrt(len(finite))
-    return Estimate(fmean(finite), half_width)
-
-
-def student_t(degrees_of_freedom: int) -> float:
-    """The factor of the two-sided confidence interval."""
-    return float(stdtrit(degrees_of_freedom, (1 + CONFIDENCE) / 2))
+    if len(finite) < 2:
+        return Estimate(finite[0] if finite else None, None)
+    student_t = float(stdtrit(len(finite) - 1, (1 + CONFIDENCE) / 2))
+    return Estimate(fmean(finite), student_t * stdev(finite) / math.sqrt(len(finite)))
