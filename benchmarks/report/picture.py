@@ -32,6 +32,9 @@ COLOURS = {
     "quiet": "#5b6672",
 }
 
+LABEL_HEIGHTS = (5.0, 17.0, 29.0, 41.0, 53.0, 65.0, 77.0)
+"""Where a name may stand above its point; a thin line leads to it."""
+
 
 def render_svg(comparison: Comparison) -> str:
     """The same comparison gives the same bytes."""
@@ -49,12 +52,17 @@ def render_svg(comparison: Comparison) -> str:
         )
         parts: Any = figure.subfigures(1, 2, width_ratios=(57, 43))
         scatter = tradeoff(comparison)
+        drawn_on: Axes | None = None
         if scatter is not None:
-            _draw_tradeoff(parts[0].subplots(), scatter)
+            drawn_on = parts[0].subplots()
+            _draw_tradeoff(drawn_on, scatter)
         shown = drawn_policies(policies)
         if shown:
             arrivals, power = parts[1].subplots(2, 1, sharex=True)
             _draw_timeline(arrivals, power, shown, comparison)
+        if scatter is not None and drawn_on is not None:
+            figure.draw_without_rendering()  # now everything is where it stays
+            _name(drawn_on, [*scatter.points, *scatter.curve[:1], *scatter.curve[1:][-1:]])
         file = StringIO()
         figure.savefig(file, format="svg", metadata={"Date": None})
     drawn = file.getvalue()
@@ -86,7 +94,6 @@ def _draw_tradeoff(axes: Axes, scatter: Scatter) -> None:
     for point in scatter.points:
         size = 9 if point.strong else 7
         axes.plot([point.x], [point.y], "o", color=COLOURS[point.style], markersize=size)
-    _name(axes, [*scatter.points, *scatter.curve[:1], *scatter.curve[1:][-1:]])
 
 
 def _name(axes: Axes, points: list[ScatterPoint]) -> None:
@@ -96,8 +103,7 @@ def _name(axes: Axes, points: list[ScatterPoint]) -> None:
     taken = [(x - 4.0, y - 4.0, x + 4.0, y + 4.0) for x, y in places]
     for point, (x, y) in zip(points, places, strict=True):
         width = 5.4 * len(point.name)
-        left = -7.0 - width
-        sides = [(7.0, 5.0), (7.0, 17.0), (left, 5.0), (left, 17.0), (7.0, -13.0)]
+        sides = [(dx, dy) for dy in LABEL_HEIGHTS for dx in (7.0, -7.0 - width)]
         boxes = [(x + dx, y + dy, x + dx + width, y + dy + 9.0) for dx, dy in sides]
         free = [
             index
@@ -116,6 +122,7 @@ def _name(axes: Axes, points: list[ScatterPoint]) -> None:
             textcoords="offset points",
             color=COLOURS[point.style],
             fontsize=9,
+            arrowprops={"arrowstyle": "-", "color": COLOURS[point.style], "linewidth": 0.5},
         )
 
 
