@@ -2,8 +2,7 @@
 
 One-hot variables choose a configuration for every stage; flows between successive choices carry
 the switching cost, and the active executors of a dead time are logical ands. Seconds instead of
-microseconds, so it is used in tests and on request and never in the control loop. Backlog is not
-linear and is left to exhaustive search.
+microseconds. Backlog is not linear and is left to exhaustive search.
 """
 
 from dataclasses import dataclass
