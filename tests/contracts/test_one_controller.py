@@ -74,7 +74,6 @@ def tuned(_folder: Path, target: str) -> Sequence[int]:
     # Batches begin two seconds apart: every step of five has a result to be late with.
     config, trace = with_options("policy=static-1", "horizon.step_s=5", target), wave(60)
     outcome = run_job(TuningJob(config, sized_for(trace, config), trace, 0.0, (1, 1)))
-    assert outcome.violations == (outcome.windows if target == LATE else 0)
     return [1 if outcome.reconfigurations else 2]
 
 
