@@ -36,10 +36,7 @@ class Bounds:
         return self.nearest(configuration) == configuration
 
     def nearest(self, configuration: Configuration) -> Configuration:
-        return self.space.at(
-            self.space.executor_index(configuration.executors),
-            self.space.frequency_index(configuration.frequency_khz),
-        )
+        return self.space.nearest(configuration)
 
     def met_by(self, configuration: Configuration) -> Iterator[Reason]:
         """The reasons whose edge this configuration, inside the bounds, stands on."""

@@ -7,6 +7,7 @@ log, the page, explanations, Prometheus and the documentation derive from them.
 
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
+from functools import partial
 from typing import Literal, Self
 
 from mpc.values import Configuration
@@ -44,36 +45,29 @@ class Meaning:
     """What it says about the host that its detail begins with."""
 
 
+_notice = partial(Meaning, severity=Severity.NOTICE)
+_warning = partial(Meaning, severity=Severity.WARNING)
+_held = partial(_notice, is_guard=True)
+_blocked = partial(_warning, is_guard=True)
+
+
 class DescribedEvent(StrEnum):
     """A kind of event that carries its meaning."""
 
     meaning: Meaning
+    words: str
+    severity: Severity
+    is_guard: bool
+    because: str | None
+    advice: str
 
     def __new__(cls, meaning: Meaning) -> Self:
         kind = str.__new__(cls, meaning.name)
         kind._value_ = meaning.name
         kind.meaning = meaning
+        kind.words, kind.because, kind.advice = meaning.words, meaning.because, meaning.advice
+        kind.severity, kind.is_guard = meaning.severity, meaning.is_guard
         return kind
-
-    @property
-    def words(self) -> str:
-        return self.meaning.words
-
-    @property
-    def severity(self) -> Severity:
-        return self.meaning.severity
-
-    @property
-    def is_guard(self) -> bool:
-        return self.meaning.is_guard
-
-    @property
-    def because(self) -> str | None:
-        return self.meaning.because
-
-    @property
-    def advice(self) -> str:
-        return self.meaning.advice
 
 
 class EventKind(DescribedEvent):
@@ -81,10 +75,9 @@ class EventKind(DescribedEvent):
 
     STARTED = Meaning("started", "controller started")
     RESUMED = Meaning("resumed", "continued from the journal of an earlier run")
-    SNAPSHOT_REFUSED = Meaning(
+    SNAPSHOT_REFUSED = _warning(
         "snapshot_refused",
         "the saved policy was not used; the journal was replayed instead",
-        severity=Severity.WARNING,
         advice=(
             "Expected after an upgrade or a change of configuration; otherwise see who writes to "
             "the journal folder."
@@ -97,185 +90,137 @@ class EventKind(DescribedEvent):
     FREQUENCY_LOWERED = Meaning("frequency_lowered", "frequency lowered", is_change=True)
     ADVISED = Meaning("advised", "advised, not applied", is_change=True)
 
-    OUT_OF_BOUNDS = Meaning(
+    OUT_OF_BOUNDS = _held(
         "out_of_bounds",
         "the policy asked for more than the configured bounds allow",
-        severity=Severity.NOTICE,
-        is_guard=True,
         because="the configured bounds do not allow it",
     )
-    HELD_STALE_MEASUREMENT = Meaning(
+    HELD_STALE_MEASUREMENT = _held(
         "held_stale_measurement",
         "held because measurements are stale",
-        severity=Severity.NOTICE,
-        is_guard=True,
         because="nothing is scaled in without a fresh measurement",
         advice="See `query_stale`.",
     )
-    HELD_VIOLATION = Meaning(
+    HELD_VIOLATION = _held(
         "held_violation",
         "held because the target is missed",
-        severity=Severity.NOTICE,
-        is_guard=True,
         because="nothing is given up while the target is missed",
     )
-    HELD_COOLDOWN = Meaning(
-        "held_cooldown",
-        "held because the last change is too recent",
-        severity=Severity.NOTICE,
-        is_guard=True,
-    )
-    HELD_PAUSED = Meaning(
+    HELD_COOLDOWN = _held("held_cooldown", "held because the last change is too recent")
+    HELD_PAUSED = _held(
         "held_paused",
         "paused; nothing was changed",
-        severity=Severity.NOTICE,
-        is_guard=True,
         because="the controller is paused",
         advice="`foresight resume` ends the pause.",
     )
-    HELD_EXCLUDED_PERIOD = Meaning(
+    HELD_EXCLUDED_PERIOD = _held(
         "held_excluded_period",
         "excluded period; nothing was changed",
-        severity=Severity.NOTICE,
-        is_guard=True,
         because="this period is excluded",
         advice="`schedule.exclude` lists the periods.",
     )
-    HELD_USEFUL_TASKS = Meaning(
+    HELD_USEFUL_TASKS = _held(
         "held_useful_tasks",
         "held because more executors would find no task",
-        severity=Severity.NOTICE,
-        is_guard=True,
         because="more executors would find no task",
         advice="More partitions in the source or the shuffle, if latency matters.",
     )
-    HELD_INEFFECTIVE = Meaning(
+    HELD_INEFFECTIVE = _held(
         "held_ineffective",
         "held because more executors brought nothing before",
-        severity=Severity.NOTICE,
-        is_guard=True,
         because="more executors brought nothing before",
         advice="Look for skew, a slow sink, or too few partitions.",
     )
-    INEFFECTIVE_SCALE_OUT = Meaning(
+    INEFFECTIVE_SCALE_OUT = _held(
         "ineffective_scale_out",
         "the last scale-out brought nothing and is taken back",
-        severity=Severity.NOTICE,
-        is_guard=True,
         because="the last scale-out brought nothing",
         advice="Look for skew, a slow sink, or too few partitions.",
     )
-    AT_MAXIMUM = Meaning(
+    AT_MAXIMUM = _blocked(
         "at_maximum",
         "above the target with everything there is",
-        severity=Severity.WARNING,
-        is_guard=True,
         advice="Raise `executors.max` and `spark.cores.max`, or relax the target.",
     )
 
     DEAD_TIME_LEARNED = Meaning("dead_time_learned", "learned how long executors take to start")
     EXECUTOR_STARTED = Meaning("executor_started", "executor started")
-    EXECUTOR_DRAINING = Meaning(
-        "executor_draining", "executor is draining", severity=Severity.NOTICE
-    )
+    EXECUTOR_DRAINING = _notice("executor_draining", "executor is draining")
     EXECUTOR_DRAINED = Meaning("executor_drained", "executor drained")
-    EXECUTOR_LOST = Meaning(
+    EXECUTOR_LOST = _warning(
         "executor_lost",
         "executor lost",
-        severity=Severity.WARNING,
         advice="Read its log on the worker; memory is the usual reason.",
     )
-    EXECUTOR_KILLED = Meaning(
+    EXECUTOR_KILLED = _notice(
         "executor_killed",
         "executor killed because it did not drain in time",
-        severity=Severity.NOTICE,
         advice="Raise `spark.grace_s` where tasks are long.",
     )
-    SCALE_IN_DELAYED = Meaning(
-        "scale_in_delayed",
-        "scale-in waits for executors that are starting",
-        severity=Severity.NOTICE,
-        is_guard=True,
-    )
-    EXECUTORS_STALLED = Meaning(
+    SCALE_IN_DELAYED = _held("scale_in_delayed", "scale-in waits for executors that are starting")
+    EXECUTORS_STALLED = _blocked(
         "executors_stalled",
         "requested executors do not arrive",
-        severity=Severity.WARNING,
-        is_guard=True,
         advice="Check free cores and memory on the cluster, and `spark.cores.max`.",
     )
-    AGENT_LOST = Meaning(
+    AGENT_LOST = _warning(
         "agent_lost",
         "agent lost; its host restores itself when the lease ends",
-        severity=Severity.WARNING,
         advice="`systemctl status foresight-agent` on that host.",
         host_condition="lost",
     )
     AGENT_RECOVERED = Meaning("agent_recovered", "agent is back", host_condition="recovered")
-    FREQUENCY_REFUSED = Meaning(
+    FREQUENCY_REFUSED = _blocked(
         "frequency_refused",
         "agent refused a frequency",
-        severity=Severity.WARNING,
-        is_guard=True,
         advice="The agent's audit log says why.",
         host_condition="refused",
     )
-    HOST_DRIFTED = Meaning(
+    HOST_DRIFTED = _warning(
         "host_drifted",
         "another program changed the frequency of a host",
-        severity=Severity.WARNING,
         advice=(
             "Stop the other writer (TuneD, TLP, …); the host is left alone until the lease ends."
         ),
         host_condition="drifted",
     )
-    HOSTS_UNREADABLE = Meaning(
-        "hosts_unreadable",
-        "the hosts' power and CPU time cannot be read",
-        severity=Severity.WARNING,
-    )
+    HOSTS_UNREADABLE = _warning("hosts_unreadable", "the hosts' power and CPU time cannot be read")
     HOSTS_RECOVERED = Meaning("hosts_recovered", "the hosts can be read again")
 
     QUERY_STARTED = Meaning("query_started", "query started")
-    QUERY_STOPPED = Meaning("query_stopped", "query stopped", severity=Severity.NOTICE)
-    QUERY_FAILED = Meaning("query_failed", "query failed", severity=Severity.WARNING)
-    QUERY_STALE = Meaning(
+    QUERY_STOPPED = _notice("query_stopped", "query stopped")
+    QUERY_FAILED = _warning("query_failed", "query failed")
+    QUERY_STALE = _warning(
         "query_stale",
         "query reports nothing new",
-        severity=Severity.WARNING,
         advice="A very long batch, or a hung one: see Spark's page or the driver's log.",
     )
     QUERY_RECOVERED = Meaning("query_recovered", "query reports again")
-    SESSION_UNREADABLE = Meaning(
+    SESSION_UNREADABLE = _warning(
         "session_unreadable",
         "the Spark session cannot be read",
-        severity=Severity.WARNING,
         advice="Several in a row: the driver is overloaded.",
     )
     SESSION_RECOVERED = Meaning("session_recovered", "the Spark session can be read again")
 
-    STEP_FAILED = Meaning(
+    STEP_FAILED = _warning(
         "step_failed",
         "a part of the step failed; what was there was kept",
-        severity=Severity.WARNING,
         advice="A bug: keep the journal.",
     )
-    STEPS_MISSED = Meaning(
+    STEPS_MISSED = _warning(
         "steps_missed",
         "steps missed",
-        severity=Severity.WARNING,
         advice="Raise `horizon.step_s`, or give the controller more CPU.",
     )
-    JOURNAL_UNAVAILABLE = Meaning(
+    JOURNAL_UNAVAILABLE = _warning(
         "journal_unavailable",
         "the journal could not be written; control goes on",
-        severity=Severity.WARNING,
         advice="Check disk space and permissions.",
     )
-    SNAPSHOT_UNAVAILABLE = Meaning(
+    SNAPSHOT_UNAVAILABLE = _warning(
         "snapshot_unavailable",
         "the policy could not be saved; control goes on",
-        severity=Severity.WARNING,
         advice="Check disk space and permissions.",
     )
 

@@ -89,10 +89,7 @@ class MicroBatchLatency:
         ):
             return
         modelled_s = self._modelled_s(np.asarray(measurement.arrivals_per_s))
-        ran_at = (
-            self._space.executor_index(measurement.observed.executors),
-            self._space.frequency_index(measurement.observed.frequency_khz),
-        )
+        ran_at = self._space.index(measurement.observed)
         trusted = self._learned_batches >= TRUSTED_BATCHES
         self._feedback.update(measurement.latency_s, float(modelled_s[ran_at]), trusted)
 

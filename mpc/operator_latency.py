@@ -105,10 +105,7 @@ class OperatorLatency:
         if measurement.wait_s is None or had_backlog:
             return
         rho, wait_s, _ = self._modelled(np.asarray(arrivals_per_s))
-        ran_at = (
-            self._space.executor_index(measurement.observed.executors),
-            self._space.frequency_index(measurement.observed.frequency_khz),
-        )
+        ran_at = self._space.index(measurement.observed)
         if rho[ran_at] < 1.0:
             self._feedback.update(measurement.wait_s, float(wait_s[ran_at]))
 

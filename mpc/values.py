@@ -5,6 +5,7 @@ horizon), *requested* (what was asked for) and *observed* (what runs) are three 
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -40,10 +41,7 @@ class ConfigurationSpace:
                 f"executors must satisfy 1 <= min <= max, got "
                 f"{self.min_executors}..{self.max_executors}"
             )
-        ascending = all(
-            low < high
-            for low, high in zip(self.frequencies_khz, self.frequencies_khz[1:], strict=False)
-        )
+        ascending = all(low < high for low, high in pairwise(self.frequencies_khz))
         if not self.frequencies_khz or not ascending or self.frequencies_khz[0] <= 0:
             raise ValueError(
                 f"frequencies_khz must be positive and ascending, got {self.frequencies_khz}"
@@ -69,6 +67,16 @@ class ConfigurationSpace:
         """Index of the nearest admissible frequency."""
         distances = [abs(candidate - frequency_khz) for candidate in self.frequencies_khz]
         return distances.index(min(distances))
+
+    def index(self, configuration: Configuration) -> tuple[int, int]:
+        """Indices of the nearest admissible configuration."""
+        return (
+            self.executor_index(configuration.executors),
+            self.frequency_index(configuration.frequency_khz),
+        )
+
+    def nearest(self, configuration: Configuration) -> Configuration:
+        return self.at(*self.index(configuration))
 
     def at(self, executor_index: int, frequency_index: int) -> Configuration:
         return Configuration(

@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 
 from benchmarks.decentralised.deployment import PipelineDeployment
-from mpc.decentralised.messages import Address, Deletion, Duplication, Envelope, Start
+from mpc.decentralised.messages import Activation, Address, Deletion, Duplication, Envelope
 
 
 class Delays(Protocol):
@@ -106,5 +106,5 @@ class TimedNetwork:
 
 def _operator_of(envelope: Envelope) -> int:
     """Whose operation a message belongs to: an acknowledgement goes to it, the rest comes from."""
-    from_it = isinstance(envelope.body, Duplication | Deletion | Start)
+    from_it = isinstance(envelope.body, Duplication | Deletion | Activation)
     return (envelope.sender if from_it else envelope.receiver).operator

@@ -23,10 +23,8 @@ from benchmarks.edf.monitor import Monitor
 from benchmarks.edf.plant import QueryPlant, Round
 from benchmarks.edf.query import TARGET_S, TOP_ROUTES
 from benchmarks.edf.workload import TaxiRates
-from mpc.policies.edf.application_manager import ApplicationManager
-from mpc.policies.edf.node_manager import NodeManager
-from mpc.policies.edf.placement import choose_node, replica_to_end
-from mpc.policies.edf.token_bucket import BucketParameters, TokenBucket
+from mpc.policies.edf.application_manager import ApplicationManager, BucketParameters, TokenBucket
+from mpc.policies.edf.node_manager import NodeManager, choose_node, replica_to_end
 from mpc.policies.edf.values import ClusterView, Request, ScaleIn, ScaleOut
 
 ROUND_S = 30.0

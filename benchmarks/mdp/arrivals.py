@@ -13,7 +13,7 @@ import numpy as np
 
 from benchmarks.mdp.setting import QUANTUM_PER_MIN
 from forecasting.compiled import compiled
-from mpc.policies.mdp.transitions import counted_transitions, probabilities
+from mpc.policies.rate_transitions import counted_transitions, probabilities
 from mpc.values import FloatArray, IntArray
 from runtime.rates import read_rates
 

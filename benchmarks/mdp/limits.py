@@ -14,8 +14,7 @@ from benchmarks.mdp.arrivals import Arrivals
 from benchmarks.mdp.setting import DISCOUNT, SLOT_S, MdpSetting, violations
 from mpc.policies.mdp.learner import ModelBasedLearner
 from mpc.policies.mdp.problem import stage_cost
-from mpc.policies.mdp.sweeps import warm_up
-from mpc.policies.mdp.value_iteration import solve
+from mpc.policies.mdp.value_iteration import solve, warm_up
 
 MOST_MEMORY_BYTES = 1 << 30
 MOST_SOLVE_S = 30.0

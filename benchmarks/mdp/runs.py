@@ -10,8 +10,13 @@ import numpy as np
 from benchmarks.mdp.arrivals import Arrivals, taxi_arrivals
 from benchmarks.mdp.setting import DISCOUNT, VIOLATION_SMOOTHING, MdpSetting, violations
 from benchmarks.mdp.year import SLOTS_A_DAY, MdpOutcome, simulate
-from mpc.policies.mdp.agents import DecentralisedAgents
-from mpc.policies.mdp.controllers import CentralisedMdp, CentralisedRl, LevelController
+from mpc.policies.mdp.controllers import (
+    CentralisedMdp,
+    CentralisedRl,
+    DecentralisedAgents,
+    LevelController,
+)
+from mpc.policies.mdp.learner import ModelBasedLearner
 from mpc.values import IntArray
 
 MDP = "centralised MDP"
@@ -60,14 +65,15 @@ def make_controller(name: str, setting: MdpSetting, arrivals: Arrivals) -> Level
     if name == MDP:
         return CentralisedMdp(arrivals.transitions, known, instances, weights, DISCOUNT)
     if name in {RL_KNOWN, RL}:
-        return CentralisedRl(
+        learner = ModelBasedLearner(
             levels,
             instances,
             weights,
-            known if name == RL_KNOWN else None,
-            DISCOUNT,
-            VIOLATION_SMOOTHING,
+            known_violations=known if name == RL_KNOWN else None,
+            discount=DISCOUNT,
+            violation_smoothing=VIOLATION_SMOOTHING,
         )
+        return CentralisedRl(learner)
     if name.startswith(DECENTRALISED):
         target = float(name.removeprefix(DECENTRALISED))
         return DecentralisedAgents(

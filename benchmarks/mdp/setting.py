@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from mpc.policies.mdp.problem import Instances, Weights
-from mpc.policies.mdp.queue import md1_response_s, utilisation
+from mpc.policies.mdp.problem import Instances, MdpWeights
+from mpc.policies.mdp.response import md1_response_s, utilisation
 from mpc.values import FloatArray
 
 SERVICE_PER_S = (3.7, 3.3, 2.7, 3.3)
@@ -32,7 +32,7 @@ class MdpSetting:
     operators: int = 3
     threshold_s: float | None = None
     """Response time of the whole pipeline not to exceed; None for 650 ms an operator."""
-    weights: Weights = field(default_factory=Weights)
+    weights: MdpWeights = field(default_factory=MdpWeights)
 
     @property
     def service_per_s(self) -> tuple[float, ...]:

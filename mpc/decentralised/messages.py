@@ -45,7 +45,7 @@ class DeletionAck:
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class Activation:
     """From the duplicating instance to each new one: its neighbours; begin to work."""
 
     succs: frozenset[Address]
@@ -59,7 +59,7 @@ class Record:
     number: int
 
 
-Body = Duplication | DuplicationAck | Deletion | DeletionAck | Start | Record
+Body = Duplication | DuplicationAck | Deletion | DeletionAck | Activation | Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ def _words(body: Body) -> str:
             return "deletion"
         case DeletionAck():
             return "deletion_ack"
-        case Start():
+        case Activation():
             return "start"
         case Record(number):
             return f"record {number}"

@@ -26,6 +26,7 @@ from collections.abc import Iterable, Sequence
 from enum import Enum, auto
 
 from mpc.decentralised.messages import (
+    Activation,
     Address,
     Body,
     Deletion,
@@ -34,7 +35,6 @@ from mpc.decentralised.messages import (
     DuplicationAck,
     Envelope,
     Record,
-    Start,
 )
 
 
@@ -148,7 +148,7 @@ class Node:
             case DuplicationAck() | DeletionAck():
                 self._acks_awaited -= 1
                 return self._advanced()
-            case Start(succs, preds):
+            case Activation(succs, preds):
                 self.activate(succs, preds)
             case Record():
                 self.queue.append(body)
@@ -238,7 +238,7 @@ class Node:
                 self.stage = Stage.TERMINATED
         return []
 
-    def _start(self) -> Start:
+    def _start(self) -> Activation:
         named = self._gone_meanwhile if Guard.LEAVERS_NAMED in self._guards else set()
         succs = {address for address in named if address.operator > self.address.operator}
-        return Start(frozenset(self.succs | succs), frozenset(self.preds | (named - succs)))
+        return Activation(frozenset(self.succs | succs), frozenset(self.preds | (named - succs)))

@@ -75,7 +75,7 @@ def core_of(problem: HorizonProblem) -> Core:
     space, constraints, qos = problem.space, problem.constraints, problem.qos
     latency_s = _plain(problem.latency_s)
     horizon, executors, frequencies = latency_s.shape
-    executor = space.executor_index(problem.current.executors)
+    executor, frequency = space.index(problem.current)
     recent = np.array(_recent_indices(problem, executor), dtype=np.int64)
     active_cap = _active_caps(recent, horizon, executors)
     added = _limit(constraints.max_added_per_step, executors)
@@ -102,7 +102,7 @@ def core_of(problem: HorizonProblem) -> Core:
         executor_switching=float(problem.executor_switching),
         frequency_switching=float(problem.frequency_switching),
         executor=executor,
-        frequency=space.frequency_index(problem.current.frequency_khz),
+        frequency=frequency,
         recent=recent,
         active_cap=active_cap,
         monotone=recent.size > 1 and _monotone(problem),

@@ -35,7 +35,7 @@ class FirstMoves:
         space = problem.space
         self._executors = np.arange(problem.resource_cost.shape[0])
         self._frequencies = np.arange(problem.resource_cost.shape[1])
-        self.current = self.index(problem.current)
+        self.current = space.index(problem.current)
         # Active executors are the fewest requested of late: what was requested before is a cap.
         before = active_executors(problem, [space.max_executors] * problem.horizon)
         self._caps = [space.executor_index(count) for count in before]
@@ -47,19 +47,12 @@ class FirstMoves:
         """(N, F): whether rate limits, dwell and power cap allow it. An energy budget is about a
         whole plan."""
 
-    def index(self, configuration: Configuration) -> Index:
-        space = self._problem.space
-        return (
-            space.executor_index(configuration.executors),
-            space.frequency_index(configuration.frequency_khz),
-        )
-
     def beginning_with(self, plan: Plan, first: Configuration) -> FirstMove:
         """The best plan that begins so, or a bound of it. `plan` is the best of all."""
         problem, limits = self._problem, self._problem.constraints
         if first == plan.trajectory[0]:
             return FirstMove(first, plan.cost, plan.proven)
-        at = self.index(first)
+        at = problem.space.index(first)
         if problem.horizon == 1:
             return FirstMove(first, cost_terms(problem, (first,)), True)
         # The request caps what is active for as long as the dead time.

@@ -41,10 +41,7 @@ def restricted(problem: HorizonProblem, space: ConfigurationSpace) -> HorizonPro
     return replace(
         problem,
         space=space,
-        current=space.at(
-            space.executor_index(problem.current.executors),
-            space.frequency_index(problem.current.frequency_khz),
-        ),
+        current=space.nearest(problem.current),
         latency_s=latency_s,
         resource_cost=problem.resource_cost[rows][:, columns],
         constraints=replace(problem.constraints, power_w=power_w),

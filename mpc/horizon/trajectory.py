@@ -11,12 +11,10 @@ from mpc.values import Configuration, CostTerms, FloatArray
 def cost_terms(problem: HorizonProblem, trajectory: Sequence[Configuration]) -> CostTerms:
     """The objective of `trajectory`, whether or not it keeps to the constraints."""
     space = problem.space
-    n_before = space.executor_index(problem.current.executors)
-    f_before = space.frequency_index(problem.current.frequency_khz)
+    n_before, f_before = space.index(problem.current)
     resource = switching = 0.0
     for configuration in trajectory:
-        n = space.executor_index(configuration.executors)
-        f = space.frequency_index(configuration.frequency_khz)
+        n, f = space.index(configuration)
         resource += float(problem.resource_cost[n, f])
         switching += problem.executor_switching * (n - n_before) ** 2
         switching += problem.frequency_switching * (f - f_before) ** 2

@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 
 from mpc.policies.edf.options import EdfModelBasedOptions
-from mpc.policies.edf.values import Proposal, kept
+from mpc.policies.edf.values import OperatorSample, Proposal, kept
 from mpc.values import FloatArray
 
 Change = Literal[-1, 0, 1]
@@ -50,14 +50,10 @@ class OperatorModel:
         self._options = options
         self._task = task
         weights = np.array(
-            [
-                options.performance_weight,
-                options.resource_weight,
-                options.reconfiguration_weight,
-            ]
+            [options.performance_weight, options.resource_weight, options.reconfiguration_weight]
         )
-        self.performance_weight, self._resource_weight, self._reconfiguration_weight = (
-            float(weight) for weight in weights / weights.sum()
+        self._performance_weight, self._resource_weight, self._reconfiguration_weight = map(
+            float, weights / weights.sum()
         )
         self.replica_counts = task.max_replicas - task.min_replicas + 1
         self.levels = options.rate_levels + 1
@@ -81,7 +77,7 @@ class OperatorModel:
 
     def violation_cost(self, response_s: float) -> float:
         """The term of Eq. 1 that is not known in advance."""
-        return self.performance_weight * (response_s > self._task.bound_s)
+        return self._performance_weight * (response_s > self._task.bound_s)
 
     def empty_table(self) -> FloatArray:
         """Q of every state and action: zero, and infinite where the action is not admissible."""
@@ -91,32 +87,41 @@ class OperatorModel:
         return table
 
 
-class ScoreScale:
-    """The reconfiguration score of section 5.2: the expected gain over doing nothing, divided by
-    the largest gain seen so far (at least 1)."""
+class LearningScaling:
+    """A table of Q(s, .), learned from every sample and followed greedily.
 
-    def __init__(self) -> None:
-        self._largest = 1.0
+    The score of a proposal (section 5.2) is its expected gain over doing nothing, divided by the
+    largest gain seen so far (at least 1).
+    """
 
-    def proposal(self, model: OperatorModel, estimates: FloatArray, state: State) -> Proposal:
-        """The greedy choice. `estimates` are Q(s, .) in the order of `CHANGES`."""
-        return self.scored(
-            model, estimates, state, CHANGES[int(np.argmin(estimates))], "by its estimates"
-        )
+    def __init__(self, options: EdfModelBasedOptions, task: LearningTask) -> None:
+        self._options = options
+        self._model = OperatorModel(options, task)
+        self._table = self._model.empty_table()
+        self._previous: State | None = None
+        self._largest_gain = 1.0
 
-    def scored(
-        self,
-        model: OperatorModel,
-        estimates: FloatArray,
-        state: State,
-        change: Change,
-        why: str,
-    ) -> Proposal:
+    def propose(self, sample: OperatorSample) -> Proposal:
+        if sample.arrivals_per_s is None:
+            self._previous = None
+            return kept("no arrival rate measured")
+        state = self._model.state(sample.replicas, sample.arrivals_per_s)
+        self._learn(self._previous, state, sample.response_s)
+        self._previous = state
+        change, why = self._choose(state)
+        estimates = self._table[state]
         gains = {
             other: float(estimates[0] - estimates[CHANGES.index(other)])
-            for other in model.admissible(state)
+            for other in self._model.admissible(state)
         }
-        self._largest = max(self._largest, *gains.values())
+        self._largest_gain = max(self._largest_gain, *gains.values())
         if change == 0:
             return kept(f"no change {why}")
-        return Proposal(change, gains[change] / self._largest, f"{_WORDS[change]} {why}")
+        return Proposal(change, gains[change] / self._largest_gain, f"{_WORDS[change]} {why}")
+
+    def _learn(self, before: State | None, now: State, response_s: float | None) -> None:
+        """Update the table; `before` is None where the last state is not known."""
+        raise NotImplementedError
+
+    def _choose(self, state: State) -> tuple[Change, str]:
+        return CHANGES[int(np.argmin(self._table[state]))], "by its estimates"

@@ -12,10 +12,9 @@ estimate is 0/0 there); of equal estimates doing nothing is preferred, then scal
 
 import numpy as np
 
-from mpc.policies.edf.learning import CHANGES, LearningTask, OperatorModel, ScoreScale, State
+from mpc.policies.edf.learning import CHANGES, LearningScaling, LearningTask, OperatorModel, State
 from mpc.policies.edf.options import EdfModelBasedOptions
-from mpc.policies.edf.values import OperatorSample, Proposal, kept
-from mpc.values import FloatArray
+from mpc.policies.rate_transitions import TransitionEstimate
 
 
 class ViolationCosts:
@@ -37,49 +36,23 @@ class ViolationCosts:
         np.minimum(better, estimate, out=better)
 
 
-class RateTransitions:
-    """How often the arrival rate went from one level to another."""
-
-    def __init__(self, levels: int) -> None:
-        self._counts = np.zeros((levels, levels))
-
-    def count(self, before: int, after: int) -> None:
-        self._counts[before, after] += 1.0
-
-    def probabilities(self) -> FloatArray:
-        left = self._counts.sum(axis=1, keepdims=True)
-        lasting = np.eye(len(self._counts))
-        shares: FloatArray = np.where(left > 0, self._counts / np.maximum(left, 1.0), lasting)
-        return shares
-
-
-class ModelBasedScaling:
+class ModelBasedScaling(LearningScaling):
     def __init__(self, options: EdfModelBasedOptions, task: LearningTask) -> None:
-        self._discount = options.discount
-        self._model = OperatorModel(options, task)
+        super().__init__(options, task)
         self._costs = ViolationCosts(self._model, options.learning_rate)
-        self._transitions = RateTransitions(self._model.levels)
-        self._table = self._model.empty_table()
-        self._scale = ScoreScale()
-        self._previous: State | None = None
+        self._transitions = TransitionEstimate(self._model.levels)
 
-    def propose(self, sample: OperatorSample) -> Proposal:
-        if sample.arrivals_per_s is None:
-            self._previous = None
-            return kept("no arrival rate measured")
-        state = self._model.state(sample.replicas, sample.arrivals_per_s)
-        if self._previous is not None:
-            self._transitions.count(self._previous[1], state[1])
-        if sample.response_s is not None:
-            self._costs.update(state, self._model.violation_cost(sample.response_s))
-        self._previous = state
+    def _learn(self, before: State | None, now: State, response_s: float | None) -> None:
+        if before is not None:
+            self._transitions.observe(before[1], now[1])
+        if response_s is not None:
+            self._costs.update(now, self._model.violation_cost(response_s))
         self._back_up()
-        return self._scale.proposal(self._model, self._table[state], state)
 
     def _back_up(self) -> None:
         """Algorithm 2. By Eq. 3 the next replica count is certain and only the rate is not."""
-        ahead = self._costs.estimates + self._discount * self._table.min(axis=2)
-        expected = ahead @ self._transitions.probabilities().T
+        ahead = self._costs.estimates + self._options.discount * self._table.min(axis=2)
+        expected = ahead @ self._transitions.matrix.T
         counts = self._model.replica_counts
         for action, change in enumerate(CHANGES):
             for count in range(max(0, -change), min(counts, counts - change)):

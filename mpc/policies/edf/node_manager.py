@@ -1,18 +1,43 @@
-"""The node manager: a random replica leaves an overloaded node.
+"""Which node takes a new replica, which replica goes, and the node manager: a random replica leaves
+an overloaded node.
 
-Source: Cardellini et al. 2018, section 6 (sender-initiated migration). Above the target utilisation
-U_mig one replica of the node, drawn at random, is proposed for a move; the new node is drawn as for
-a new replica, without overloaded nodes. The score is the normalised excess.
+Source: Cardellini et al. 2018, sections 5 and 6. Candidates for a new replica are sorted by network
+delay and drawn at random, the closer the likelier; a scale-in ends the replica on the busiest node.
+Migration is sender-initiated: above the target utilisation U_mig one replica of the node, drawn at
+random, is proposed for a move; the new node is drawn as for a new replica, without overloaded
+nodes. The score is the normalised excess.
 
-Deviation: the paper names no U_mig (its experiments switch migration off); the default is 0.8.
+Deviations: the paper gives no probabilities; here the i-th closest node has weight 1/i. It names no
+U_mig (its experiments switch migration off); the default is 0.8.
 """
 
 import numpy as np
 
-from mpc.policies.edf.placement import choose_node
 from mpc.policies.edf.values import ClusterView, Migration
 
 DEFAULT_MIGRATION_UTILISATION = 0.8
+
+
+def choose_node(
+    cluster: ClusterView,
+    origin: int,
+    generator: np.random.Generator,
+    excluded: frozenset[int] = frozenset(),
+) -> int | None:
+    """A node with a free slot, seen from `origin`; None when there is none."""
+    candidates = [
+        node for node, free in enumerate(cluster.free_slots) if free > 0 and node not in excluded
+    ]
+    if not candidates:
+        return None
+    candidates.sort(key=lambda node: (float(cluster.delays_s[origin, node]), node))
+    weights = 1.0 / np.arange(1, len(candidates) + 1)
+    return int(generator.choice(candidates, p=weights / weights.sum()))
+
+
+def replica_to_end(cluster: ClusterView, nodes: tuple[int, ...]) -> int:
+    """Position of the replica on the busiest node; `nodes` are those of the operator's replicas."""
+    return max(range(len(nodes)), key=lambda replica: cluster.utilisations[nodes[replica]])
 
 
 class NodeManager:

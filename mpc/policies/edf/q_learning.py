@@ -10,44 +10,30 @@ Deviations: those of `learning`; of equal estimates doing nothing is preferred, 
 
 import numpy as np
 
-from mpc.policies.edf.learning import CHANGES, LearningTask, OperatorModel, ScoreScale, State
+from mpc.policies.edf.learning import CHANGES, Change, LearningScaling, LearningTask, State
 from mpc.policies.edf.options import EdfQLearningOptions
-from mpc.policies.edf.values import OperatorSample, Proposal, kept
 
 
-class QLearningScaling:
+class QLearningScaling(LearningScaling):
     def __init__(
         self, options: EdfQLearningOptions, task: LearningTask, generator: np.random.Generator
     ) -> None:
-        self._options = options
+        super().__init__(options, task)
+        self._exploration = options.exploration
         self._generator = generator
-        self._model = OperatorModel(options, task)
-        self._table = self._model.empty_table()
-        self._scale = ScoreScale()
-        self._previous: State | None = None
 
-    def propose(self, sample: OperatorSample) -> Proposal:
-        if sample.arrivals_per_s is None:
-            self._previous = None
-            return kept("no arrival rate measured")
-        state = self._model.state(sample.replicas, sample.arrivals_per_s)
-        if self._previous is not None and sample.response_s is not None:
-            self._learn(self._previous, state, sample.response_s)
-        self._previous = state
-        estimates = self._table[state]
-        if self._generator.random() < self._options.exploration:
-            change = self._generator.choice(self._model.admissible(state))
-            chosen = CHANGES[CHANGES.index(int(change))]
-            return self._scale.scored(self._model, estimates, state, chosen, "by exploration")
-        return self._scale.proposal(self._model, estimates, state)
+    def _choose(self, state: State) -> tuple[Change, str]:
+        if self._generator.random() < self._exploration:
+            change = int(self._generator.choice(self._model.admissible(state)))
+            return CHANGES[CHANGES.index(change)], "by exploration"
+        return super()._choose(state)
 
-    def _learn(self, before: State, after: State, response_s: float) -> None:
-        carried_out = after[0] - before[0]
-        if carried_out not in CHANGES:
-            return  # Somebody else moved several replicas at once: no action of this policy.
-        action = CHANGES.index(carried_out)
+    def _learn(self, before: State | None, now: State, response_s: float | None) -> None:
+        if before is None or response_s is None or now[0] - before[0] not in CHANGES:
+            return  # Or somebody else moved several replicas at once: no action of this policy.
+        action = CHANGES.index(now[0] - before[0])
         cost = self._model.known_cost(before[0], CHANGES[action])
         cost += self._model.violation_cost(response_s)
-        target = cost + self._options.discount * float(self._table[after].min())
+        target = cost + self._options.discount * float(self._table[now].min())
         rate = self._options.learning_rate
         self._table[before][action] += rate * (target - self._table[before][action])

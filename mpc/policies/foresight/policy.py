@@ -300,10 +300,7 @@ class ForesightPolicy:
     def _may_stay(self, current: Configuration) -> bool:
         """Whether the current configuration keeps the power cap and the energy budget."""
         limits = self._options.limits
-        power_w = self._power_w[
-            self._space.executor_index(current.executors),
-            self._space.frequency_index(current.frequency_khz),
-        ]
+        power_w = self._power_w[self._space.index(current)]
         energy_j = power_w * self._step_s * self._horizon_steps
         capped = limits.power_cap_w is not None and power_w > limits.power_cap_w
         spent = limits.energy_budget_j is not None and energy_j > limits.energy_budget_j

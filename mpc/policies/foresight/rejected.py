@@ -32,7 +32,8 @@ def rejected_moves(
     free[~moves.allowed] = np.inf
     forbidden[moves.allowed] = np.inf
     for configuration in (target, plan.trajectory[0], current):
-        free[moves.index(configuration)] = forbidden[moves.index(configuration)] = np.inf
+        at = problem.space.index(configuration)
+        free[at] = forbidden[at] = np.inf
     cheapest = _cheapest(problem, forbidden)
     if cheapest is not None and forbidden.min() < chosen:
         cost = cost_terms(problem, (cheapest,) * problem.horizon)
@@ -40,7 +41,7 @@ def rejected_moves(
     while len(found) < COUNT and (candidate := _cheapest(problem, free)) is not None:
         move = moves.beginning_with(plan, candidate)
         found.append(Alternative(candidate, move.cost, _words(move, chosen)))
-        free[moves.index(candidate)] = np.inf
+        free[problem.space.index(candidate)] = np.inf
     return tuple(sorted(found, key=lambda alternative: alternative.cost.total))
 
 
@@ -58,8 +59,7 @@ def _words(move: FirstMove, chosen: float) -> str:
 
 def _limit(problem: HorizonProblem, move: Configuration) -> str:
     """The limits that forbid a move."""
-    limits, space = problem.constraints, problem.space
-    n, f = space.executor_index(move.executors), space.frequency_index(move.frequency_khz)
+    limits = problem.constraints
     since, added = limits.steps_since_change, move.executors - problem.current.executors
     found = []
     if since is not None and since < limits.min_dwell_steps:
@@ -74,6 +74,6 @@ def _limit(problem: HorizonProblem, move: Configuration) -> str:
             else "giving up executors that are slow to come back before it pays"
         )
     cap_w, power_w = limits.power_cap_w, limits.power_w
-    if cap_w is not None and power_w is not None and power_w[n, f] > cap_w:
+    if cap_w is not None and power_w is not None and power_w[problem.space.index(move)] > cap_w:
         found.append(f"power_cap_w = {cap_w:g}")
     return f"to go there and stay would cost less, but is against {' and '.join(found)}"

@@ -80,11 +80,7 @@ class LatPolicy:
             )
         )
         target = plan.trajectory[0]
-        chosen = (
-            space.executor_index(target.executors),
-            space.frequency_index(target.frequency_khz),
-        )
-        self._predicted_wait_s = float(wait_s[0][chosen])
+        self._predicted_wait_s = float(wait_s[0][space.index(target)])
         return replace(
             self._routed(measurement, target, "least cost over the horizon"),
             plan=plan,

@@ -8,7 +8,7 @@ from math import ceil
 
 import numpy as np
 
-from mpc.policies.mdp.transitions import TransitionEstimate
+from mpc.policies.rate_transitions import TransitionEstimate
 from mpc.values import FloatArray
 
 FEWEST_PER_S = 1e-6

@@ -1,15 +1,17 @@
-"""Centralised control of a whole pipeline (Russo Russo 2018, section 2): solved, or learned as it
-runs.
+"""Control of a whole pipeline (Russo Russo 2018, section 2): centralised, solved or learned as it
+runs, and decentralised, where every operator scales itself.
 
-A controller sees the rate level and the instances of all operators at the start of a slot and
+A controller gets the rate level and the instances of all operators at the start of a slot and
 says what they become; afterwards it may learn from what happened.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
+import numpy as np
+
 from mpc.policies.mdp.learner import ModelBasedLearner
-from mpc.policies.mdp.problem import Instances, Weights, stage_cost
+from mpc.policies.mdp.problem import Instances, MdpWeights, stage_cost
 from mpc.policies.mdp.value_iteration import Solution, greedy, solve
 from mpc.values import FloatArray
 
@@ -45,7 +47,7 @@ class CentralisedMdp:
         transitions: FloatArray,
         violations: FloatArray,
         instances: Instances,
-        weights: Weights,
+        weights: MdpWeights,
         discount: float = 0.99,
     ) -> None:
         self.solution: Solution = solve(
@@ -66,25 +68,11 @@ class CentralisedMdp:
 
 
 class CentralisedRl:
-    """Algorithm 1 over the whole application; `known_violations` makes it the paper's RL+."""
+    """Algorithm 1 over the whole application; a learner that knows the violations makes it the
+    paper's RL+."""
 
-    def __init__(
-        self,
-        levels: int,
-        instances: Instances,
-        weights: Weights,
-        known_violations: FloatArray | None,
-        discount: float = 0.99,
-        violation_smoothing: float = 0.1,
-    ) -> None:
-        self.learner = ModelBasedLearner(
-            levels,
-            instances,
-            weights,
-            known_violations=known_violations,
-            discount=discount,
-            violation_smoothing=violation_smoothing,
-        )
+    def __init__(self, learner: ModelBasedLearner) -> None:
+        self.learner = learner
         self._action = 0
 
     def decide(self, level: int, at: int) -> int:
@@ -93,3 +81,57 @@ class CentralisedRl:
 
     def learn(self, slot: Slot) -> None:
         self.learner.learn(slot.level, slot.before, self._action, slot.next_level, slot.violated)
+
+
+class DecentralisedAgents:
+    """One agent an operator, none of which knows of the others (section 2, Eq. 2).
+
+    An agent sees the rate, the instances and the utilisation of its own operator. In place of the
+    response time of the application, which it cannot see, it keeps its utilisation at a target:
+    it learns by Algorithm 1 which states exceed that.
+    """
+
+    def __init__(
+        self,
+        levels: int,
+        instances: Instances,
+        weights: MdpWeights,
+        target_utilisation: float,
+        discount: float = 0.99,
+        violation_smoothing: float = 0.1,
+    ) -> None:
+        if not 0 < target_utilisation < 1:
+            raise ValueError(f"target_utilisation must be within 0..1, got {target_utilisation}")
+        self._target_utilisation = target_utilisation
+        own = replace(instances, operators=1)
+        self.learners = tuple(
+            ModelBasedLearner(
+                levels,
+                own,
+                weights,
+                known_violations=None,
+                discount=discount,
+                violation_smoothing=violation_smoothing,
+            )
+            for _ in range(instances.operators)
+        )
+        self._shape = (instances.choices,) * instances.operators
+        self._moves: list[tuple[int, int]] = []
+        """Place and action of every agent in the slot that runs."""
+
+    def decide(self, level: int, at: int) -> int:
+        places = [int(place) for place in np.unravel_index(at, self._shape)]
+        self._moves = [
+            (place, learner.choose(level, place))
+            for learner, place in zip(self.learners, places, strict=True)
+        ]
+        after = [
+            learner.after(*move) for learner, move in zip(self.learners, self._moves, strict=True)
+        ]
+        return int(np.ravel_multi_index(after, self._shape))
+
+    def learn(self, slot: Slot) -> None:
+        agents = zip(self.learners, self._moves, slot.utilisations, strict=True)
+        for learner, (place, action), utilisation in agents:
+            exceeded = utilisation > self._target_utilisation
+            learner.learn(slot.level, place, action, slot.next_level, exceeded)

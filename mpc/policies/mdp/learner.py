@@ -11,15 +11,15 @@ yet looks cheap and is tried).
 
 import numpy as np
 
-from mpc.policies.mdp.problem import Instances, Weights, stage_cost
-from mpc.policies.mdp.sweeps import (
+from mpc.policies.mdp.problem import Instances, MdpWeights, stage_cost
+from mpc.policies.mdp.value_iteration import (
     cheapest_action,
     look_ahead,
     take_best,
     take_best_by_action,
     warm_up,
 )
-from mpc.policies.mdp.transitions import TransitionEstimate
+from mpc.policies.rate_transitions import TransitionEstimate
 from mpc.values import FloatArray
 
 _NONE = np.zeros(0)
@@ -30,7 +30,7 @@ class ModelBasedLearner:
         self,
         levels: int,
         instances: Instances,
-        weights: Weights,
+        weights: MdpWeights,
         *,
         known_violations: FloatArray | None,
         discount: float = 0.99,

@@ -18,10 +18,9 @@ from mpc.policies.context import Context
 from mpc.policies.full_speed import at_full_speed
 from mpc.policies.mdp.arrival_model import ArrivalModel
 from mpc.policies.mdp.options import MdpOptions
-from mpc.policies.mdp.problem import Instances, Weights, stage_cost
+from mpc.policies.mdp.problem import Instances, MdpWeights, stage_cost
 from mpc.policies.mdp.response import ResponseModel
-from mpc.policies.mdp.sweeps import warm_up
-from mpc.policies.mdp.value_iteration import solve
+from mpc.policies.mdp.value_iteration import solve, warm_up
 from mpc.values import Decision, FloatArray, Measurement
 
 TOLERANCE = 1e-4
@@ -30,61 +29,83 @@ MOST_SWEEPS = 2_000
 """Enough for it from nothing at a discount of 0.99; the next step goes on from there."""
 
 
-class MdpPolicy:
+class OneOperatorMdp:
+    """The process of one operator, which both policies solve: `_learn` from what was measured, then
+    `_ahead`, the cost of being anywhere after this step, decides."""
+
     def __init__(self, options: MdpOptions, context: Context) -> None:
+        warm_up()
         space = context.space
         self._space = space
-        self._options = options
+        self._discount = options.discount
         self._target_latency_s = context.target_latency_s
-        self._weights = weights_of(options)
+        self._weights = MdpWeights(
+            options.resource_weight, options.reconfiguration_weight, options.violation_weight
+        )
         self._instances = Instances(1, space.min_executors, space.max_executors)
         self._arrivals = ArrivalModel(options.rate_levels)
-        self._response = ResponseModel(space, context.step_s)
-        warm_up()
         self._values = np.zeros((options.rate_levels + 1, self._instances.size))
 
     def decide(self, measurement: Measurement, bounds: Bounds) -> Decision:
-        self._response.observe(measurement)
         level, doubled = self._arrivals.observe(measurement.arrivals_per_s)
         for _ in range(doubled):
-            self._values = every_second(self._values)
-        at = self._space.executor_index(measurement.requested.executors)
+            self._merge_levels()
+        self._learn(measurement, level)
+        executors = measurement.requested.executors
         if level is None:
-            return self._at(measurement, bounds, at, "no arrivals measured: hold")
+            return at_full_speed(measurement, bounds, executors, "no arrivals measured: hold")
+        ahead = self._ahead()
+        if ahead is None:
+            return at_full_speed(measurement, bounds, executors, "no cost measured yet: hold")
+        at = self._space.executor_index(executors)
+        after, reason = cheapest_move(ahead[level], at, self._weights.reconfiguration)
+        wanted = self._space.min_executors + after
+        return at_full_speed(measurement, bounds, wanted, f"rate level {level}: {reason}")
+
+    def _merge_levels(self) -> None:
+        """Levels twice as far apart; what lies beyond the old ones takes the last value."""
+        levels = len(self._values)
+        self._values = self._values[np.minimum(2 * np.arange(levels), levels - 1)]
+
+    def _learn(self, measurement: Measurement, _level: int | None) -> None:
+        raise NotImplementedError
+
+    def _ahead(self) -> FloatArray | None:
+        """(levels, executors); None where the costs are not known yet."""
+        raise NotImplementedError
+
+    def _stage_cost(self, violated: FloatArray) -> FloatArray:
+        """Where all numbers of executors most likely violate, the largest counts as the way out."""
+        eased = violated.copy()
+        eased[np.all(violated > 0.5, axis=1), -1] = 0.0
+        return stage_cost(self._instances, self._weights, eased)
+
+
+class MdpPolicy(OneOperatorMdp):
+    def __init__(self, options: MdpOptions, context: Context) -> None:
+        super().__init__(options, context)
+        self._response = ResponseModel(context.space, context.step_s)
+
+    def _learn(self, measurement: Measurement, _level: int | None) -> None:
+        self._response.observe(measurement)
+
+    def _ahead(self) -> FloatArray | None:
         response_s = self._response.response_s(self._arrivals.rates_per_s)
         if response_s is None:
-            return self._at(measurement, bounds, at, "no cost measured yet: hold")
+            return None
         violated = (response_s > self._target_latency_s).astype(np.float64)
-        weights = self._weights
         solution = solve(
             self._arrivals.estimate.matrix,
-            stage_cost(self._instances, weights, with_a_way_out(violated)),
+            self._stage_cost(violated),
             self._instances,
-            weights.reconfiguration,
-            self._options.discount,
+            self._weights.reconfiguration,
+            self._discount,
             TOLERANCE,
             self._values,
             MOST_SWEEPS,
         )
         self._values = solution.values
-        after, reason = cheapest_move(solution.ahead[level], at, weights.reconfiguration)
-        return self._at(measurement, bounds, after, f"rate level {level}: {reason}")
-
-    def _at(self, measurement: Measurement, bounds: Bounds, place: int, reason: str) -> Decision:
-        return at_full_speed(measurement, bounds, self._space.min_executors + place, reason)
-
-
-def weights_of(options: MdpOptions) -> Weights:
-    return Weights(
-        options.resource_weight, options.reconfiguration_weight, options.violation_weight
-    )
-
-
-def with_a_way_out(violated: FloatArray) -> FloatArray:
-    """Where every number of executors most likely violates, the largest counts as the way out."""
-    eased = violated.copy()
-    eased[np.all(violated > 0.5, axis=1), -1] = 0.0
-    return eased
+        return solution.ahead
 
 
 def cheapest_move(ahead: FloatArray, at: int, reconfiguration_weight: float) -> tuple[int, str]:
@@ -97,8 +118,3 @@ def cheapest_move(ahead: FloatArray, at: int, reconfiguration_weight: float) -> 
         return at, f"keeping costs least, {cost:.3g}"
     change = "one more executor" if best > at else "one executor fewer"
     return best, f"{change} costs {cost:.3g}, keeping {float(ahead[at]):.3g}"
-
-
-def every_second(values: FloatArray) -> FloatArray:
-    """Values for levels twice as far apart; what lies beyond the old ones takes the last."""
-    return values[np.minimum(2 * np.arange(len(values)), len(values) - 1)]

@@ -19,7 +19,7 @@ NO_ACTION = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
+class MdpWeights:
     """Of Eq. 1 and 2, with the values of section 4; `violation` is w_SLA or w_util."""
 
     resource: float = 0.2
@@ -91,7 +91,7 @@ class Instances:
         return table
 
 
-def stage_cost(instances: Instances, weights: Weights, violated: FloatArray) -> FloatArray:
+def stage_cost(instances: Instances, weights: MdpWeights, violated: FloatArray) -> FloatArray:
     """Eq. 1 and 2 without the reconfiguration, for the instances after the action: (levels, size).
 
     `violated` is 1 where the response time (or the utilisation) is over its bound, or how likely

@@ -1,8 +1,10 @@
 """The response time of one operator at any rate and number of executors, from what was measured.
 
-Russo Russo 2018 takes its operators for M/D/1 queues with known service rates (section 4). Here
-the rate comes from the measured cost of an item. Where micro-batches are measured, the model of
-`mpc.micro_batch` takes the place of the queue, as M/D/1 knows no batches.
+Russo Russo 2018 takes every instance of an operator for an M/D/1 queue with a known service rate
+(section 4); the input is split evenly over the instances (section 2), so each sees a share of the
+rate with the full service time. Here the service rate comes from the measured cost of an item.
+Where micro-batches are measured, the model of `mpc.micro_batch` takes the place of the queue, as
+M/D/1 knows no batches.
 
 Both are corrected by the smoothed ratio of measured to modelled times (Expr. 8 of De Matteis and
 Mencagli 2016).
@@ -14,10 +16,27 @@ import numpy as np
 
 from mpc.feedback import RatioFeedback
 from mpc.micro_batch import BatchCostEstimate, micro_batch_latency_s, refined, warm_up
-from mpc.policies.mdp.queue import md1_response_s
 from mpc.values import ConfigurationSpace, FloatArray, Measurement
 
 COST_SMOOTHING = 0.1
+
+
+def utilisation(
+    arrivals_per_s: FloatArray, service_per_s: float, instances: FloatArray
+) -> FloatArray:
+    """U of every rate with every number of instances; shape (rates, instances)."""
+    return np.divide.outer(arrivals_per_s / service_per_s, instances)
+
+
+def md1_response_s(
+    arrivals_per_s: FloatArray, service_per_s: float, instances: FloatArray
+) -> FloatArray:
+    """Mean time in the queue and in service, 1/mu * (1 + rho / (2 (1 - rho))); infinite where the
+    instances cannot keep up. Shape (rates, instances)."""
+    rho = utilisation(arrivals_per_s, service_per_s, instances)
+    stable = rho < 1.0
+    idle = np.where(stable, 1.0 - rho, 1.0)
+    return np.where(stable, (1.0 + rho / (2.0 * idle)) / service_per_s, np.inf)
 
 
 class ResponseModel:

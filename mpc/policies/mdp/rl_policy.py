@@ -13,16 +13,12 @@ arrived before has waited longer than the target. The rest as in `mdp`.
 
 import numpy as np
 
-from mpc.bounds import Bounds
 from mpc.policies.context import Context
-from mpc.policies.full_speed import at_full_speed
-from mpc.policies.mdp.arrival_model import ArrivalModel
 from mpc.policies.mdp.options import MdpRlOptions
-from mpc.policies.mdp.policy import cheapest_move, every_second, weights_of, with_a_way_out
-from mpc.policies.mdp.problem import Instances, stage_cost
-from mpc.policies.mdp.sweeps import look_ahead, take_best, warm_up
-from mpc.policies.mdp.transitions import merged_pairs
-from mpc.values import Decision, FloatArray, Measurement
+from mpc.policies.mdp.policy import OneOperatorMdp
+from mpc.policies.mdp.value_iteration import look_ahead, take_best
+from mpc.policies.rate_transitions import merged_pairs
+from mpc.values import FloatArray, Measurement
 
 
 class LearnedViolations:
@@ -45,44 +41,23 @@ class LearnedViolations:
         self.share = missed / np.maximum(self._samples, 1.0)
 
 
-class MdpRlPolicy:
+class MdpRlPolicy(OneOperatorMdp):
     def __init__(self, options: MdpRlOptions, context: Context) -> None:
-        space = context.space
-        self._space = space
-        self._options = options
-        self._target_latency_s = context.target_latency_s
-        self._weights = weights_of(options)
-        self._instances = Instances(1, space.min_executors, space.max_executors)
-        levels = options.rate_levels + 1
-        self._arrivals = ArrivalModel(options.rate_levels)
-        self._violations = LearnedViolations(
-            levels, self._instances.size, options.violation_smoothing
-        )
+        super().__init__(options, context)
+        self._violations = LearnedViolations(*self._values.shape, options.violation_smoothing)
         self._unanswered_since_s: float | None = None
         """End of the first step whose arrivals have no result yet."""
-        warm_up()
-        self._values = np.zeros((levels, self._instances.size))
 
-    def decide(self, measurement: Measurement, bounds: Bounds) -> Decision:
-        level, doubled = self._arrivals.observe(measurement.arrivals_per_s)
-        for _ in range(doubled):
-            self._values = every_second(self._values)
-            self._violations.merge_pairs()
-        at = self._space.executor_index(measurement.requested.executors)
-        self._learn(measurement, level)
-        if level is None:
-            return self._at(measurement, bounds, at, "no arrivals measured: hold")
-        weights = self._weights
-        stage = stage_cost(self._instances, weights, with_a_way_out(self._violations.share))
+    def _merge_levels(self) -> None:
+        super()._merge_levels()
+        self._violations.merge_pairs()
+
+    def _ahead(self) -> FloatArray:
+        stage = self._stage_cost(self._violations.share)
         ahead = np.empty_like(stage)
-        transitions = self._arrivals.estimate.matrix
-        look_ahead(self._values, transitions, stage, self._options.discount, ahead)
-        take_best(ahead, self._instances.choices, weights.reconfiguration, self._values)
-        after, reason = cheapest_move(ahead[level], at, weights.reconfiguration)
-        return self._at(measurement, bounds, after, f"rate level {level}: {reason}")
-
-    def _at(self, measurement: Measurement, bounds: Bounds, place: int, reason: str) -> Decision:
-        return at_full_speed(measurement, bounds, self._space.min_executors + place, reason)
+        look_ahead(self._values, self._arrivals.estimate.matrix, stage, self._discount, ahead)
+        take_best(ahead, self._instances.choices, self._weights.reconfiguration, self._values)
+        return ahead
 
     def _learn(self, measurement: Measurement, level: int | None) -> None:
         """The latency of the last step, served by the executors that ran at the rate it had."""

@@ -8,22 +8,73 @@ the maximum latency is ten times the target, the step of epsilon that of the aut
 Deviations: latency is that of the items, from arrival to result, so it includes the wait for the
 batch to be cut, about half an interval, that the thesis's total delay leaves out; the granularity
 of the load is in items per second; which executor goes is the actuator's choice; the frequency
-stays at its maximum. More are listed in `exploration`, `rewards`, `strategies` and `history`.
+stays at its maximum. More are listed in `choice` and `rewards`.
 """
+
+from collections import deque
 
 import numpy as np
 
 from mpc.bounds import Bounds
 from mpc.policies.context import Context
 from mpc.policies.full_speed import at_full_speed
-from mpc.policies.q_learning.exploration import Exploration, allowed_actions
-from mpc.policies.q_learning.history import HistoryWindow
-from mpc.policies.q_learning.initialisers import initial_values
+from mpc.policies.q_learning.choice import (
+    ExecutorStrategy,
+    Exploration,
+    allowed_actions,
+    waiting_batches,
+)
 from mpc.policies.q_learning.options import QLearningOptions
 from mpc.policies.q_learning.rewards import Transition, reward
-from mpc.policies.q_learning.states import Action, State, StateGrid
-from mpc.policies.q_learning.strategies import ExecutorStrategy, waiting_batches
+from mpc.policies.q_learning.states import Action, State, StateGrid, initial_values
 from mpc.values import Decision, FloatArray, Measurement
+
+
+class HistoryWindow:
+    """The measurements that a decision rests on (`windowSize` of Table 4.4)."""
+
+    def __init__(self, window_s: float, arrivals_granularity_per_s: float | None) -> None:
+        if window_s <= 0:
+            raise ValueError(f"window_s must be positive, got {window_s}")
+        self._window_s = window_s
+        self._granularity_per_s = arrivals_granularity_per_s
+        self._latencies_s: deque[tuple[float, float]] = deque()
+        self._arrivals_per_s: deque[tuple[float, float]] = deque()
+        self._before_per_s: float | None = None
+
+    def add(self, measurement: Measurement) -> None:
+        now_s = measurement.time_s
+        if measurement.latency_s is not None:
+            self._latencies_s.append((now_s, measurement.latency_s))
+        if measurement.arrivals_per_s is not None:
+            self._arrivals_per_s.append((now_s, measurement.arrivals_per_s))
+        for samples in (self._latencies_s, self._arrivals_per_s):
+            while samples and not now_s - self._window_s < samples[0][0] <= now_s:
+                samples.popleft()
+
+    @property
+    def latency_s(self) -> float | None:
+        return _mean(self._latencies_s)
+
+    def compare_load(self) -> bool:
+        """Whether the load rose since this was last asked, after rounding to the granularity.
+
+        Unchanged counts as risen, the safe side: the thesis leaves it open, and its author's code
+        takes it as fallen, which lets an agent sit out a constant overload.
+        """
+        now_per_s = _mean(self._arrivals_per_s)
+        if now_per_s is None:
+            return True
+        if self._granularity_per_s:
+            now_per_s = now_per_s // self._granularity_per_s
+        before_per_s, self._before_per_s = self._before_per_s, now_per_s
+        return before_per_s is None or now_per_s >= before_per_s
+
+
+def _mean(samples: deque[tuple[float, float]]) -> float | None:
+    if not samples:
+        return None
+    return sum(value for _, value in samples) / len(samples)
 
 
 class QLearningPolicy:
@@ -81,7 +132,7 @@ class QLearningPolicy:
         waiting = waiting_batches(measurement, self._batch_interval_s)
         change = self._strategy.change(action, waiting)
         load = "rising" if state.rising else "falling"
-        return change, f"{_WORDS[action]} at latency {latency_s:.3g} s with the load {load}"
+        return change, f"{action.words} at latency {latency_s:.3g} s with the load {load}"
 
     def _step(self, state: State, measurement: Measurement, bounds: Bounds) -> Action:
         """One step of Algorithm 3: choose the next action, then learn from the one before."""
@@ -115,10 +166,3 @@ class QLearningPolicy:
         expected = self._values[(*change.after.index, next_action)]
         old = self._values[place]
         self._values[place] = (1 - learning) * old + learning * (worth + discount * expected)
-
-
-_WORDS = {
-    Action.KEEP: "keep",
-    Action.SCALE_OUT: "scale out",
-    Action.SCALE_IN: "scale in",
-}

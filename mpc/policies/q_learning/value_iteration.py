@@ -14,7 +14,7 @@ Eq. 4.6 says; the rest as `q-learning`.
 
 from mpc.bounds import Bounds
 from mpc.policies.context import Context
-from mpc.policies.q_learning.exploration import Exploration
+from mpc.policies.q_learning.choice import Exploration
 from mpc.policies.q_learning.options import ValueIterationOptions
 from mpc.policies.q_learning.policy import QLearningPolicy
 from mpc.policies.q_learning.rewards import Transition

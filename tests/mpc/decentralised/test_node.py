@@ -3,6 +3,7 @@
 import pytest
 
 from mpc.decentralised.messages import (
+    Activation,
     Address,
     Deletion,
     DeletionAck,
@@ -10,7 +11,6 @@ from mpc.decentralised.messages import (
     DuplicationAck,
     Envelope,
     Record,
-    Start,
 )
 from mpc.decentralised.node import Node, Stage
 
@@ -37,7 +37,7 @@ def test_new_instances_start_when_every_neighbour_has_answered() -> None:
     ]
     assert node.receive(PRED, DuplicationAck()) == []
     assert stage(node) is Stage.DUPLICATING
-    start = Start(frozenset({SUCC}), frozenset({PRED}))
+    start = Activation(frozenset({SUCC}), frozenset({PRED}))
     assert node.receive(SUCC, DuplicationAck()) == [Envelope(ME, NEW, start)]
     assert stage(node) is Stage.ACTIVE
 
@@ -48,7 +48,7 @@ def test_what_is_learned_meanwhile_is_in_the_start_message() -> None:
     assert node.receive(SUCC, Duplication((NEW_SUCC,))) == [Envelope(ME, SUCC, DuplicationAck())]
     node.receive(SUCC, DuplicationAck())
     (start,) = node.receive(PRED, DuplicationAck())
-    assert start.body == Start(frozenset({SUCC, NEW_SUCC}), frozenset({PRED}))
+    assert start.body == Activation(frozenset({SUCC, NEW_SUCC}), frozenset({PRED}))
 
 
 @pytest.mark.parametrize("tells_the_new_one", [True, False])
@@ -63,7 +63,7 @@ def test_who_goes_meanwhile_is_named_if_it_tells_the_new_instances(
     node.receive(SUCC, DuplicationAck())
     (start,) = node.receive(PRED, DuplicationAck())
     named = {NEW_PRED, PRED} if tells_the_new_one else {NEW_PRED}
-    assert start.body == Start(frozenset({SUCC}), frozenset(named))
+    assert start.body == Activation(frozenset({SUCC}), frozenset(named))
     assert node.preds == {NEW_PRED}
 
 
@@ -74,7 +74,7 @@ def test_an_inactive_node_remembers_until_its_start() -> None:
     node.receive(PRED, Record(0))
     assert not node.may_work
     assert not node.may_scale
-    node.receive(Address(1, 0), Start(frozenset({SUCC}), frozenset({PRED, NEW_PRED})))
+    node.receive(Address(1, 0), Activation(frozenset({SUCC}), frozenset({PRED, NEW_PRED})))
     assert node.succs == {SUCC, NEW_SUCC}
     assert node.preds == {NEW_PRED}
     assert node.may_work

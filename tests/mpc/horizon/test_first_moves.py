@@ -28,7 +28,7 @@ def test_moves_and_their_costs_are_those_of_all_trajectories(problem: HorizonPro
     moves, plan = FirstMoves(problem), solve(problem)
     least: dict[tuple[int, int], float] = {}
     for candidate in admissible(problem):
-        first = moves.index(candidate.trajectory[0])
+        first = problem.space.index(candidate.trajectory[0])
         least[first] = min(candidate.cost, least.get(first, np.inf))
     assert {(int(n), int(f)) for n, f in np.argwhere(moves.allowed)} == set(least)
     budgeted = problem.constraints.energy_budget_j is not None
@@ -58,7 +58,7 @@ def test_alternatives_are_others_and_sorted(problem: HorizonProblem) -> None:
     if target != stay and moves.allowed[moves.current]:
         assert stay in places
     for alternative in told:
-        forbidden = not moves.allowed[moves.index(alternative.configuration)]
+        forbidden = not moves.allowed[problem.space.index(alternative.configuration)]
         assert forbidden == ("is against" in alternative.reason)
     if target != stay:
         held = rejected_moves(problem, plan, stay, "held")

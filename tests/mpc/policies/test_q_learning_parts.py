@@ -10,13 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mpc.policies.q_learning.exploration import Exploration, allowed_actions
-from mpc.policies.q_learning.history import HistoryWindow
-from mpc.policies.q_learning.initialisers import initial_values
+from mpc.policies.q_learning.choice import (
+    ExecutorStrategy,
+    Exploration,
+    allowed_actions,
+    waiting_batches,
+)
 from mpc.policies.q_learning.options import RewardKind
+from mpc.policies.q_learning.policy import HistoryWindow
 from mpc.policies.q_learning.rewards import Transition, reward
-from mpc.policies.q_learning.states import Action, State, StateGrid
-from mpc.policies.q_learning.strategies import ExecutorStrategy, waiting_batches
+from mpc.policies.q_learning.states import Action, State, StateGrid, initial_values
 from mpc.values import Configuration, Measurement
 
 KEEP, OUT, IN = Action.KEEP, Action.SCALE_OUT, Action.SCALE_IN

@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 
 from mpc.policies.edf.application_manager import (
     ApplicationManager,
+    BucketParameters,
+    TokenBucket,
     prioritised,
     without_conflicts,
 )
-from mpc.policies.edf.node_manager import NodeManager
-from mpc.policies.edf.placement import choose_node, replica_to_end
-from mpc.policies.edf.token_bucket import BucketParameters, TokenBucket
+from mpc.policies.edf.node_manager import NodeManager, choose_node, replica_to_end
 from mpc.policies.edf.values import ClusterView, Migration, Request, ScaleIn, ScaleOut
 
 DELAYS_S = np.array([[0.0, 1.0, 2.0], [1.0, 0.0, 1.0], [2.0, 1.0, 0.0]])

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from mpc.policies.edf.learning import LearningTask, OperatorModel
-from mpc.policies.edf.model_based import ModelBasedScaling, RateTransitions, ViolationCosts
+from mpc.policies.edf.model_based import ModelBasedScaling, ViolationCosts
 from mpc.policies.edf.options import EdfModelBasedOptions, EdfQLearningOptions
 from mpc.policies.edf.q_learning import QLearningScaling
 from mpc.policies.edf.values import LocalPolicy, OperatorSample
+from mpc.policies.rate_transitions import TransitionEstimate
 
 OPTIONS = EdfModelBasedOptions(rate_levels=10)
 Q_OPTIONS = EdfQLearningOptions(rate_levels=10)
@@ -73,10 +74,10 @@ def test_violation_costs_stay_monotone(sequence: list[tuple[int, int, float]]) -
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=40))
 def test_transition_estimates_are_distributions(moves: list[tuple[int, int]]) -> None:
-    transitions = RateTransitions(6)
+    transitions = TransitionEstimate(6)
     for before, after in moves:
-        transitions.count(before, after)
-    shares = transitions.probabilities()
+        transitions.observe(before, after)
+    shares = transitions.matrix
     np.testing.assert_allclose(shares.sum(axis=1), 1.0)
     for before, after in moves:
         left = sum(1 for move in moves if move[0] == before)

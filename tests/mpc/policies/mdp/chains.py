@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 
-from mpc.policies.mdp.problem import Instances, Weights
+from mpc.policies.mdp.problem import Instances, MdpWeights
 from mpc.values import FloatArray, IntArray
 
 
@@ -19,7 +19,7 @@ def value_of(
     transitions: FloatArray,
     violated: FloatArray,
     instances: Instances,
-    weights: Weights,
+    weights: MdpWeights,
     discount: float,
 ) -> FloatArray:
     """V of a policy (levels, size) by linear equations: (I - discount P) V = c, Eq. 1 for c."""
@@ -44,7 +44,7 @@ def optimal_values(
     transitions: FloatArray,
     violated: FloatArray,
     instances: Instances,
-    weights: Weights,
+    weights: MdpWeights,
     discount: float,
 ) -> FloatArray:
     """Policy iteration, exact at every step."""

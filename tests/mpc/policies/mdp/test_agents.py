@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mpc.policies.mdp.agents import DecentralisedAgents, OperatorAgent
-from mpc.policies.mdp.controllers import Slot
-from mpc.policies.mdp.problem import Instances, Weights
+from mpc.policies.mdp.controllers import DecentralisedAgents, Slot
+from mpc.policies.mdp.problem import Instances, MdpWeights
 
 INSTANCES = Instances(3, 1, 5)
 
@@ -29,7 +28,7 @@ def slots(level: int, before: int, after: int, following: int, loads: tuple[floa
 def test_every_agent_moves_by_one_within_its_bounds(
     steps: list[tuple[int, float, float, float]],
 ) -> None:
-    agents = DecentralisedAgents(5, INSTANCES, Weights(), 0.7)
+    agents = DecentralisedAgents(5, INSTANCES, MdpWeights(), 0.7)
     counts = INSTANCES.counts
     at = 0
     for (level, *loads), (following, *_) in pairwise(steps):
@@ -42,7 +41,7 @@ def test_every_agent_moves_by_one_within_its_bounds(
 
 def test_each_finds_the_fewest_instances_that_keep_its_target() -> None:
     service_per_s, rate_per_s = (3.7, 3.3, 2.7), 6.0
-    agents = DecentralisedAgents(1, INSTANCES, Weights(), 0.7)
+    agents = DecentralisedAgents(1, INSTANCES, MdpWeights(), 0.7)
     counts = INSTANCES.counts
     at = INSTANCES.size - 1
     for _ in range(3000):
@@ -56,8 +55,8 @@ def test_each_finds_the_fewest_instances_that_keep_its_target() -> None:
     assert counts[at].tolist() == [3, 3, 4]
 
 
-def test_what_an_agent_is_for() -> None:
-    with pytest.raises(ValueError, match="one operator"):
-        OperatorAgent(3, INSTANCES, Weights(), 0.7)
+def test_an_agent_has_a_table_of_its_own_and_a_target() -> None:
+    agents = DecentralisedAgents(3, INSTANCES, MdpWeights(), 0.7)
+    assert [learner.values.shape for learner in agents.learners] == [(3, 5)] * 3
     with pytest.raises(ValueError, match="target_utilisation"):
-        OperatorAgent(3, Instances(1, 1, 5), Weights(), 1.5)
+        DecentralisedAgents(3, Instances(1, 1, 5), MdpWeights(), 1.5)

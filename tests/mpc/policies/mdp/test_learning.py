@@ -10,17 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mpc.policies.mdp.learner import ModelBasedLearner
-from mpc.policies.mdp.problem import Instances, Weights, stage_cost
-from mpc.policies.mdp.transitions import (
+from mpc.policies.mdp.problem import Instances, MdpWeights, stage_cost
+from mpc.policies.mdp.value_iteration import greedy, solve
+from mpc.policies.rate_transitions import (
     TransitionEstimate,
     counted_transitions,
     merged_pairs,
     probabilities,
 )
-from mpc.policies.mdp.value_iteration import greedy, solve
 from tests.mpc.policies.mdp.chains import random_transitions
 
-WEIGHTS = Weights()
+WEIGHTS = MdpWeights()
 
 
 @given(st.lists(st.integers(0, 6), min_size=2, max_size=60))

@@ -11,7 +11,7 @@ from mpc.bounds import Bounds
 from mpc.policies.mdp.arrival_model import ArrivalModel
 from mpc.policies.mdp.options import MdpOptions, MdpRlOptions
 from mpc.policies.mdp.policy import MdpPolicy
-from mpc.policies.mdp.queue import md1_response_s
+from mpc.policies.mdp.response import md1_response_s
 from mpc.policies.mdp.rl_policy import LearnedViolations, MdpRlPolicy
 from mpc.ports import Policy
 from mpc.values import BatchSample, Configuration, ConfigurationSpace, Measurement

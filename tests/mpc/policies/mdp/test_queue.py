@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mpc.policies.mdp.queue import md1_response_s, utilisation
+from mpc.policies.mdp.response import md1_response_s, utilisation
 
 
 def test_known_values() -> None:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mpc.policies.mdp.problem import NO_ACTION, Instances, Weights, stage_cost
+from mpc.policies.mdp.problem import NO_ACTION, Instances, MdpWeights, stage_cost
 from mpc.policies.mdp.value_iteration import greedy, solve
 from tests.mpc.policies.mdp.chains import optimal_values, random_transitions, value_of
 
@@ -24,7 +24,7 @@ def test_it_is_the_exact_optimum(
 ) -> None:
     random = np.random.default_rng(seed)
     instances = Instances(operators, fewest, fewest + choices - 1)
-    weights = Weights(*random.random(3))
+    weights = MdpWeights(*random.random(3))
     transitions = random_transitions(levels, random)
     violated = (random.random((levels, instances.size)) < 0.5).astype(np.float64)
     solution = solve(
@@ -68,7 +68,7 @@ def test_a_combination_has_one_place(operators: int, fewest: int, more: int) -> 
 def test_it_goes_on_from_an_earlier_solution() -> None:
     random = np.random.default_rng(5)
     instances, transitions = Instances(1, 1, 5), random_transitions(6, random)
-    stage = stage_cost(instances, Weights(), (random.random((6, 5)) < 0.5).astype(np.float64))
+    stage = stage_cost(instances, MdpWeights(), (random.random((6, 5)) < 0.5).astype(np.float64))
     first = solve(transitions, stage, instances, 0.4)
     again = solve(transitions, stage, instances, 0.4, start=first.values)
     assert again.sweeps < 5 < first.sweeps
@@ -82,4 +82,4 @@ def test_what_cannot_be() -> None:
     with pytest.raises(ValueError, match="fewest"):
         Instances(1, 3, 2)
     with pytest.raises(ValueError, match="negative"):
-        Weights(resource=-0.1)
+        MdpWeights(resource=-0.1)

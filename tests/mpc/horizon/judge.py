@@ -2,8 +2,7 @@
 
 One-hot variables choose a configuration for every stage; flows between successive choices carry
 the switching cost, and the active executors of a dead time are logical ands. Seconds instead of
-microseconds, so it is used in tests and on request and never in the control loop. Backlog is not
-linear and is left to exhaustive search.
+microseconds. Backlog is not linear and is left to exhaustive search.
 """
 
 from dataclasses import dataclass
@@ -49,13 +48,9 @@ class _Program:
         # It takes a second to import, and only a judgement needs it.
         cvxpy = self._cvxpy = import_module("cvxpy")
         self._problem = problem
-        space = problem.space
         self._shape = problem.resource_cost.shape
         self._start = np.zeros(self._shape)
-        self._start[
-            space.executor_index(problem.current.executors),
-            space.frequency_index(problem.current.frequency_khz),
-        ] = 1.0
+        self._start[problem.space.index(problem.current)] = 1.0
         self._choices = [cvxpy.Variable(self._shape, boolean=True) for _ in range(problem.horizon)]
         self._constraints: list[Any] = [cvxpy.sum(choice) == 1 for choice in self._choices]
         self.cost: Any = self._latency_cost() + self._resource_cost() + self._switching_cost()
