@@ -5,11 +5,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from mpc.horizon.judge import judge
 from mpc.horizon.problem import HorizonProblem, QosCurve
 from mpc.horizon.search import solve
 from mpc.values import ConfigurationSpace
 from tests.mpc.horizon.instances import NAMES, problems
-from tests.mpc.horizon.judge import judge
 
 LINEAR = tuple(name for name in NAMES if name != "backlog")
 
