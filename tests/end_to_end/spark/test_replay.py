@@ -19,6 +19,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 from benchmarks.hft.stream.replay import Replay
 from benchmarks.hft.stream.source import INDEX, QuotesDataSource
 from mpc.events import EventKind
+from runtime.insight.journals import recorded_run
+from runtime.insight.replay import replayed
 from runtime.spark.attach import attach
 from runtime.spark.sensing.observe import observe
 from tests.end_to_end.spark.controlled import (
@@ -127,3 +129,8 @@ def test_executors_come_before_the_target_is_broken_and_go_after_the_wave(
     crest = rates_per_s.index(max(rates_per_s))
     assert records[crest].target.executors > 1
     assert EventKind.SCALED_IN in kinds(records[crest:])
+
+    # The journal of both runs gives its own decisions again, to the last bit.
+    steps = list(replayed(recorded_run(tmp_path / "foresight-tests")))
+    assert len(steps) == learned + len(records)
+    assert [step.record.measurement.step for step in steps if not (step.known and step.same)] == []
