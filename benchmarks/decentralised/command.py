@@ -1,7 +1,5 @@
 """`foresight bench decentralised`: the decentralised scaling protocol against its paper."""
 
-from typing import Annotated
-
 import typer
 
 from runtime.cli.parameters import JsonFile
@@ -13,14 +11,12 @@ def add_to(app: typer.Typer) -> None:
 
 
 def decentralised(
-    repeat: Annotated[int, typer.Option(min=1, max=1000, help="Number of random loads.")] = 10,
-    schedules: Annotated[
-        int, typer.Option(min=1, max=1_000_000, help="Number of random schedules per check.")
-    ] = 1000,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of loads, decisions and schedules.")] = 0,
-    traces: Annotated[
-        bool, typer.Option("--traces", help="Print the shortest counter-examples.")
-    ] = False,
+    repeat: int = typer.Option(10, min=1, max=1000, help="Number of random loads."),
+    schedules: int = typer.Option(
+        1000, min=1, max=1_000_000, help="Number of random schedules per check."
+    ),
+    seed: int = typer.Option(0, min=0, help="Seed of loads, decisions and schedules."),
+    traces: bool = typer.Option(False, "--traces", help="Print the shortest counter-examples."),
     json_file: JsonFile = None,
 ) -> None:
     """Accuracy, throughput and messages of the protocol beside its paper's, and its promises.

@@ -2,7 +2,7 @@
 al. 2018.
 """
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -32,23 +32,20 @@ def add_to(app: typer.Typer) -> None:
 
 
 def edf(
-    policies: Annotated[
-        str,
-        typer.Option(metavar="A,B,...", help="Local policies whose rows are run."),
-    ] = ",".join(LOCAL_POLICIES),
-    hours: Annotated[
-        float, typer.Option(min=1, max=1000, help="Simulated hours per policy; the paper has 12.")
-    ] = 12.0,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of rides, services and choices.")] = 1,
-    background_cores: Annotated[
-        float,
-        typer.Option(
-            min=0,
-            max=64,
-            help="Cores that other tenants want on the node of the ranking; node managers "
-            "migrate replicas then. None in the paper's experiments.",
-        ),
-    ] = 0.0,
+    policies: str = typer.Option(
+        ",".join(LOCAL_POLICIES), metavar="A,B,...", help="Local policies whose rows are run."
+    ),
+    hours: float = typer.Option(
+        12.0, min=1, max=1000, help="Simulated hours per policy; the paper has 12."
+    ),
+    seed: int = typer.Option(1, min=0, help="Seed of rides, services and choices."),
+    background_cores: float = typer.Option(
+        0.0,
+        min=0,
+        max=64,
+        help="Cores that other tenants want on the node of the ranking; node managers "
+        "migrate replicas then. None in the paper's experiments.",
+    ),
     data: DataFolder = None,
     json_file: JsonFile = None,
 ) -> None:

@@ -3,7 +3,7 @@
 import dataclasses
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
 import typer
 
@@ -22,81 +22,62 @@ def add_to(app: typer.Typer) -> None:
 
 
 def hft(
-    policies: Annotated[
-        str,
-        typer.Option(
-            metavar="A,B,...", help="Policies to run on the cluster, one after the other."
-        ),
-    ] = "foresight,peak,spark-ratio",
-    duration_s: Annotated[
-        float,
-        typer.Option(
-            "--duration", min=10, max=86_400, help="Seconds that each policy is measured for."
-        ),
-    ] = 180.0,
-    latency_ms: Annotated[
-        float | None, typer.Option(min=1, help="Target of the latency in ms.", show_default="12500")
-    ] = None,
-    quotes_file: Annotated[
-        Path | None,
-        typer.Option(
-            "--quotes",
-            metavar="FILE",
-            exists=True,
-            dir_okay=False,
-            help="Recorded quotes, parquet or CSV, instead of generated ones.",
-        ),
-    ] = None,
-    rate: Annotated[
-        Literal["wave", "constant", "random-walk", "trading-day", "recorded"],
-        typer.Option(help="Shape of the load; `recorded` needs --quotes."),
-    ] = "wave",
-    acceleration: Annotated[
-        float,
-        typer.Option(min=0.001, help="Speed at which the rates are played; 2 is twice as fast."),
-    ] = 1.0,
-    peak: Annotated[
-        float | None,
-        typer.Option(
-            min=1,
-            help="Quotes/s at the busiest moment; without it, what emulated hosts of this machine "
-            "just about serve within the target.",
-        ),
-    ] = None,
-    trough: Annotated[
-        float | None, typer.Option(min=0, help="Quotes/s at the bottom of a wave.")
-    ] = None,
-    period_s: Annotated[
-        float | None, typer.Option("--period", min=1, help="Seconds from wave to wave.")
-    ] = None,
-    placement: Annotated[
-        Literal["balanced", "flux", "hash"],
-        typer.Option(help="How the fits are placed on the executors."),
-    ] = "balanced",
-    master: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL",
-            help="A running standalone cluster (spark://...), instead of emulated hosts.",
-        ),
-    ] = None,
-    agents: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--agent",
-            metavar="HOST=ADDRESS",
-            help="Agent of a host of the --master cluster (repeatable), as in agents.urls.",
-        ),
-    ] = None,
-    executors: Annotated[
-        int | None,
-        typer.Option(min=1, help="Most executors to use on the --master cluster."),
-    ] = None,
-    warm_up_s: Annotated[
-        float | None,
-        typer.Option("--warm-up", min=20, help="Seconds that a policy runs before it is measured."),
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the generated quotes.")] = 1,
+    policies: str = typer.Option(
+        "foresight,peak,spark-ratio",
+        metavar="A,B,...",
+        help="Policies to run on the cluster, one after the other.",
+    ),
+    duration_s: float = typer.Option(
+        180.0, "--duration", min=10, max=86_400, help="Seconds that each policy is measured for."
+    ),
+    latency_ms: float | None = typer.Option(
+        None, min=1, help="Target of the latency in ms.", show_default="12500"
+    ),
+    quotes_file: Path | None = typer.Option(
+        None,
+        "--quotes",
+        metavar="FILE",
+        exists=True,
+        dir_okay=False,
+        help="Recorded quotes, parquet or CSV, instead of generated ones.",
+    ),
+    rate: Literal["wave", "constant", "random-walk", "trading-day", "recorded"] = typer.Option(
+        "wave", help="Shape of the load; `recorded` needs --quotes."
+    ),
+    acceleration: float = typer.Option(
+        1.0, min=0.001, help="Speed at which the rates are played; 2 is twice as fast."
+    ),
+    peak: float | None = typer.Option(
+        None,
+        min=1,
+        help="Quotes/s at the busiest moment; without it, what emulated hosts of this machine "
+        "just about serve within the target.",
+    ),
+    trough: float | None = typer.Option(None, min=0, help="Quotes/s at the bottom of a wave."),
+    period_s: float | None = typer.Option(
+        None, "--period", min=1, help="Seconds from wave to wave."
+    ),
+    placement: Literal["balanced", "flux", "hash"] = typer.Option(
+        "balanced", help="How the fits are placed on the executors."
+    ),
+    master: str | None = typer.Option(
+        None,
+        metavar="URL",
+        help="A running standalone cluster (spark://...), instead of emulated hosts.",
+    ),
+    agents: list[str] | None = typer.Option(
+        None,
+        "--agent",
+        metavar="HOST=ADDRESS",
+        help="Agent of a host of the --master cluster (repeatable), as in agents.urls.",
+    ),
+    executors: int | None = typer.Option(
+        None, min=1, help="Most executors to use on the --master cluster."
+    ),
+    warm_up_s: float | None = typer.Option(
+        None, "--warm-up", min=20, help="Seconds that a policy runs before it is measured."
+    ),
+    seed: int = typer.Option(1, min=0, help="Seed of the generated quotes."),
     json_file: JsonFile = None,
     report: ReportFile = None,
     overrides: Overrides = None,
@@ -142,13 +123,10 @@ def hft(
 
 
 def calibrate_plant(
-    duration_s: Annotated[
-        float,
-        typer.Option(
-            "--duration", min=60, max=86_400, help="Measured seconds of each of the two runs."
-        ),
-    ] = 120.0,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the generated quotes.")] = 1,
+    duration_s: float = typer.Option(
+        120.0, "--duration", min=60, max=86_400, help="Measured seconds of each of the two runs."
+    ),
+    seed: int = typer.Option(1, min=0, help="Seed of the generated quotes."),
     json_file: JsonFile = None,
     overrides: Overrides = None,
 ) -> None:

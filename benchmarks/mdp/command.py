@@ -4,7 +4,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -32,27 +32,18 @@ def add_to(app: typer.Typer) -> None:
 
 
 def mdp(
-    days: Annotated[
-        int, typer.Option(min=1, max=3650, help="Simulated days, of 1,440 slots each.")
-    ] = 365,
-    operators: Annotated[
-        int, typer.Option(min=3, max=5, help="Largest number of operators in Fig. 2b.")
-    ] = 4,
-    sla_ms: Annotated[
-        float | None,
-        typer.Option(
-            min=1,
-            help="Largest response time of the pipeline in ms. Without it 650 ms an operator: "
-            "the paper's 650 ms for all three are less than their service times.",
-        ),
-    ] = None,
-    memory_mb: Annotated[
-        int,
-        typer.Option(
-            min=1, max=1_000_000, help="Most memory in MB that the search for the limit may use."
-        ),
-    ] = 1024,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the arrivals.")] = 1,
+    days: int = typer.Option(365, min=1, max=3650, help="Simulated days, of 1,440 slots each."),
+    operators: int = typer.Option(4, min=3, max=5, help="Largest number of operators in Fig. 2b."),
+    sla_ms: float | None = typer.Option(
+        None,
+        min=1,
+        help="Largest response time of the pipeline in ms. Without it 650 ms an operator: "
+        "the paper's 650 ms for all three are less than their service times.",
+    ),
+    memory_mb: int = typer.Option(
+        1024, min=1, max=1_000_000, help="Most memory in MB that the search for the limit may use."
+    ),
+    seed: int = typer.Option(1, min=0, help="Seed of the arrivals."),
     data: DataFolder = None,
     processes: Processes = None,
     json_file: JsonFile = None,

@@ -7,7 +7,7 @@ import inspect
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -76,77 +76,63 @@ def _command(scenario: str, left_out: set[str]) -> Callable[..., None]:
 def compare(
     scenario: str,
     *,
-    rates_file: Annotated[
-        Path | None,
-        typer.Option(
-            "--rates",
-            metavar="FILE",
-            exists=True,
-            dir_okay=False,
-            help="File of arrival rates, one line per step; plain or gzipped.  [required]",
-        ),
-    ] = None,
+    rates_file: Path | None = typer.Option(
+        None,
+        "--rates",
+        metavar="FILE",
+        exists=True,
+        dir_okay=False,
+        help="File of arrival rates, one line per step; plain or gzipped.  [required]",
+    ),
     rate_column: RateColumn = None,
-    day: Annotated[
-        str,
-        typer.Option(
-            metavar="YYYYMMDD", help="Trading day whose ticks are read from the data folder."
-        ),
-    ] = "20131007",
+    day: str = typer.Option(
+        "20131007",
+        metavar="YYYYMMDD",
+        help="Trading day whose ticks are read from the data folder.",
+    ),
     peak_load: PeakLoad = 0.9,
     max_steps: MaxSteps = 600,
-    policies: Annotated[
-        str | None,
-        typer.Option(
-            metavar="A,B,...",
-            help="Policies to compare.",
-            show_default="all, with foresight and oracle",
-        ),
-    ] = None,
+    policies: str | None = typer.Option(
+        None,
+        metavar="A,B,...",
+        help="Policies to compare.",
+        show_default="all, with foresight and oracle",
+    ),
     repeat: Repeat = 3,
     seed: FirstSeed = 1,
-    curve: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            metavar="N",
-            help="Also draw foresight's curve over alpha and the clairvoyant bound, with N "
-            "repetitions a point.",
-        ),
-    ] = 0,
+    curve: int = typer.Option(
+        0,
+        min=0,
+        metavar="N",
+        help="Also draw foresight's curve over alpha and the clairvoyant bound, with N "
+        "repetitions a point.",
+    ),
     json_file: JsonFile = None,
     report: ReportFile = None,
-    picture: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            callback=writable,
-            help="Write the comparison as one picture (SVG) to this file; needs matplotlib.",
-        ),
-    ] = None,
+    picture: str | None = typer.Option(
+        None,
+        metavar="FILE",
+        callback=writable,
+        help="Write the comparison as one picture (SVG) to this file; needs matplotlib.",
+    ),
     data: DataFolder = None,
     processes: Processes = None,
-    config_file: Annotated[
-        Path | None,
-        typer.Option("--config", metavar="FILE", help="Configuration file of the policies."),
-    ] = None,
+    config_file: Path | None = typer.Option(
+        None, "--config", metavar="FILE", help="Configuration file of the policies."
+    ),
     overrides: Overrides = None,
-    paper_forecast: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="Forecast of lat-node and lat-power; the paper names holt-winters, its authors' "
-            "code uses mean-3.",
-        ),
-    ] = "mean-3",
-    latency_ms: Annotated[
-        float | None,
-        typer.Option(min=0.001, help="Latency threshold in ms.", show_default="the scenario's"),
-    ] = None,
-    step_s: Annotated[
-        float | None,
-        typer.Option(min=1, max=60, help="Seconds of a control step.", show_default="1"),
-    ] = None,
+    paper_forecast: str = typer.Option(
+        "mean-3",
+        metavar="NAME",
+        help="Forecast of lat-node and lat-power; the paper names holt-winters, its authors' "
+        "code uses mean-3.",
+    ),
+    latency_ms: float | None = typer.Option(
+        None, min=0.001, help="Latency threshold in ms.", show_default="the scenario's"
+    ),
+    step_s: float | None = typer.Option(
+        None, min=1, max=60, help="Seconds of a control step.", show_default="1"
+    ),
 ) -> None:
     """Run every policy on the same simulated tuples and show what each made of them."""
     from benchmarks.mpc_paper import sweep

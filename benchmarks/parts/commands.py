@@ -1,7 +1,6 @@
 """`foresight bench optimizer | forecast | power | dvfs | agent | resume`: parts, alone."""
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -16,12 +15,9 @@ def add_to(app: typer.Typer) -> None:
 
 
 def optimizer(
-    seconds: Annotated[
-        float,
-        typer.Option(
-            min=0, max=600, help="Time for each row of the table; at least 5 problems are solved."
-        ),
-    ] = 1.5,
+    seconds: float = typer.Option(
+        1.5, min=0, max=600, help="Time for each row of the table; at least 5 problems are solved."
+    ),
     json_file: JsonFile = None,
 ) -> None:
     """Time and nodes of the horizon search, against the size of the space it searches."""
@@ -36,16 +32,14 @@ def optimizer(
 def forecast(
     rates_file: RatesFile,
     rate_column: RateColumn = None,
-    models: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--model",
-            metavar="NAME",
-            help="Forecasting model to measure (repeatable).",
-            show_default="all",
-        ),
-    ] = None,
-    horizon: Annotated[int, typer.Option(min=1, max=60, help="Number of steps to forecast.")] = 10,
+    models: list[str] | None = typer.Option(
+        None,
+        "--model",
+        metavar="NAME",
+        help="Forecasting model to measure (repeatable).",
+        show_default="all",
+    ),
+    horizon: int = typer.Option(10, min=1, max=60, help="Number of steps to forecast."),
     json_file: JsonFile = None,
 ) -> None:
     """Error, interval coverage and time of every forecasting model on a trace."""
@@ -65,15 +59,13 @@ def forecast(
 
 
 def power(
-    sweep: Annotated[
-        Path,
-        typer.Option(
-            metavar="FILE",
-            exists=True,
-            dir_okay=False,
-            help="File with the measured power over workers and frequencies.",
-        ),
-    ],
+    sweep: Path = typer.Option(
+        ...,
+        metavar="FILE",
+        exists=True,
+        dir_okay=False,
+        help="File with the measured power over workers and frequencies.",
+    ),
     json_file: JsonFile = None,
 ) -> None:
     """Error of every power model on a measured sweep, by the number of calibration points."""
@@ -86,10 +78,9 @@ def power(
 
 
 def dvfs(
-    rounds: Annotated[
-        int,
-        typer.Option(min=1, max=1000, help="How often each pair of frequencies is compared."),
-    ] = 4,
+    rounds: int = typer.Option(
+        4, min=1, max=1000, help="How often each pair of frequencies is compared."
+    ),
     json_file: JsonFile = None,
 ) -> None:
     """How closely real processes follow the frequency of an emulated host, and its energy."""
@@ -102,12 +93,10 @@ def dvfs(
 
 
 def agent(
-    policies: Annotated[
-        int, typer.Option(min=1, max=1024, help="Number of cpufreq policies of the emulated host.")
-    ] = 64,
-    seconds: Annotated[
-        float, typer.Option(min=2, max=3600, help="Seconds of each of the two phases.")
-    ] = 20.0,
+    policies: int = typer.Option(
+        64, min=1, max=1024, help="Number of cpufreq policies of the emulated host."
+    ),
+    seconds: float = typer.Option(20.0, min=2, max=3600, help="Seconds of each of the two phases."),
     json_file: JsonFile = None,
 ) -> None:
     """What the agent costs its host once a second, and its set-frequency round trip over mTLS."""
@@ -120,14 +109,13 @@ def agent(
 
 
 def resume(
-    policies: Annotated[
-        str | None,
-        typer.Option(metavar="A,B,...", help="Policies to measure.", show_default="all"),
-    ] = None,
-    steps: Annotated[
-        int, typer.Option(min=60, max=100_000, help="Number of journaled steps to resume from.")
-    ] = 600,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the arrivals and the policies.")] = 1,
+    policies: str | None = typer.Option(
+        None, metavar="A,B,...", help="Policies to measure.", show_default="all"
+    ),
+    steps: int = typer.Option(
+        600, min=60, max=100_000, help="Number of journaled steps to resume from."
+    ),
+    seed: int = typer.Option(1, min=0, help="Seed of the arrivals and the policies."),
     json_file: JsonFile = None,
 ) -> None:
     """Replaying the journal against going on from a snapshot, for every policy that learns."""

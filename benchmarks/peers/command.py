@@ -2,7 +2,6 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -29,28 +28,24 @@ def add_to(app: typer.Typer) -> None:
 def peers(
     rates_file: RatesFile,
     rate_column: RateColumn = None,
-    policies: Annotated[
-        str | None, typer.Option(metavar="A,B,...", help="Policies to compare.", show_default="all")
-    ] = None,
-    latency_ms: Annotated[float, typer.Option(min=1, help="Target of the latency in ms.")] = 5000.0,
-    step_s: Annotated[float, typer.Option(min=1, max=60, help="Seconds of a control step.")] = 5.0,
+    policies: str | None = typer.Option(
+        None, metavar="A,B,...", help="Policies to compare.", show_default="all"
+    ),
+    latency_ms: float = typer.Option(5000.0, min=1, help="Target of the latency in ms."),
+    step_s: float = typer.Option(5.0, min=1, max=60, help="Seconds of a control step."),
     max_steps: MaxSteps = 4320,
     peak_load: PeakLoad = 0.9,
-    idle_share: Annotated[
-        float,
-        typer.Option(
-            min=0, max=1, help="Power of an idle executor as a share of that of a busy one."
-        ),
-    ] = 0.3,
+    idle_share: float = typer.Option(
+        0.3, min=0, max=1, help="Power of an idle executor as a share of that of a busy one."
+    ),
     repeat: Repeat = 1,
     seed: FirstSeed = 1,
     json_file: JsonFile = None,
     report: ReportFile = None,
     processes: Processes = None,
-    config_file: Annotated[
-        Path | None,
-        typer.Option("--config", metavar="FILE", help="Configuration file of the policies."),
-    ] = None,
+    config_file: Path | None = typer.Option(
+        None, "--config", metavar="FILE", help="Configuration file of the policies."
+    ),
     overrides: Overrides = None,
 ) -> None:
     """Every policy that can run on Spark, on one trace of arrival rates and a simulated cluster.

@@ -2,7 +2,7 @@
 chapter 5).
 """
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -23,21 +23,18 @@ def add_to(app: typer.Typer) -> None:
 
 
 def thesis(
-    experiments: Annotated[
-        str | None,
-        typer.Option(
-            "--experiments",
-            metavar="A,B,...",
-            help="Experiments to run, of executor-strategy, history-window, decision-interval, "
-            "initialiser, learning-factor, discretisation, value-iteration, target, overall and "
-            "exploration.",
-            show_default="all",
-        ),
-    ] = None,
-    runs: Annotated[
-        int,
-        typer.Option(min=1, max=1000, help="Number of repetitions to average; the thesis has 2."),
-    ] = 10,
+    experiments: str | None = typer.Option(
+        None,
+        "--experiments",
+        metavar="A,B,...",
+        help="Experiments to run, of executor-strategy, history-window, decision-interval, "
+        "initialiser, learning-factor, discretisation, value-iteration, target, overall and "
+        "exploration.",
+        show_default="all",
+    ),
+    runs: int = typer.Option(
+        10, min=1, max=1000, help="Number of repetitions to average; the thesis has 2."
+    ),
     seed: FirstSeed = 1,
     json_file: JsonFile = None,
 ) -> None:

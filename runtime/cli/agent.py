@@ -79,18 +79,15 @@ def restore(
 @agent_app.command()
 def status(
     socket: Socket = None,
-    url: Annotated[
-        str | None,
-        typer.Option(metavar="URL", help="https://HOST:PORT, or http:// on loopback."),
-    ] = None,
-    authority: Annotated[
-        Path | None, typer.Option("--ca", metavar="FILE", help="Certificate of the authority.")
-    ] = None,
-    certificate: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Certificate to show.")
-    ] = None,
-    key: Annotated[Path | None, typer.Option(metavar="FILE", help="Its key.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    url: str | None = typer.Option(
+        None, metavar="URL", help="https://HOST:PORT, or http:// on loopback."
+    ),
+    authority: Path | None = typer.Option(
+        None, "--ca", metavar="FILE", help="Certificate of the authority."
+    ),
+    certificate: Path | None = typer.Option(None, metavar="FILE", help="Certificate to show."),
+    key: Path | None = typer.Option(None, metavar="FILE", help="Its key."),
+    json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
     """Show what an agent is doing: its lease, its limits, its energy."""
     import msgspec

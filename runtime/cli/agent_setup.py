@@ -1,7 +1,6 @@
 """`foresight agent certs | check | install`: what an operator does once, before the agent runs."""
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -16,25 +15,19 @@ def add_to(agent_app: typer.Typer) -> None:
 
 
 def certs(
-    folder: Annotated[
-        Path,
-        typer.Argument(metavar="DIR", file_okay=False, help="Where the authority is or will be."),
-    ],
-    agents: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--agent",
-            metavar="HOST[,IP...]",
-            help="A worker host, by all names and addresses controllers call it (repeatable).",
-        ),
-    ] = None,
-    controllers: Annotated[
-        list[str] | None,
-        typer.Option("--controller", metavar="NAME", help="A controller (repeatable)."),
-    ] = None,
-    days: Annotated[
-        int, typer.Option(min=1, max=3650, help="How long the certificates are valid.")
-    ] = 825,
+    folder: Path = typer.Argument(
+        ..., metavar="DIR", file_okay=False, help="Where the authority is or will be."
+    ),
+    agents: list[str] | None = typer.Option(
+        None,
+        "--agent",
+        metavar="HOST[,IP...]",
+        help="A worker host, by all names and addresses controllers call it (repeatable).",
+    ),
+    controllers: list[str] | None = typer.Option(
+        None, "--controller", metavar="NAME", help="A controller (repeatable)."
+    ),
+    days: int = typer.Option(825, min=1, max=3650, help="How long the certificates are valid."),
 ) -> None:
     """Make certificates for agents and controllers, and an authority if DIR has none."""
     from runtime.agent.service.certs import authority_files, check_issue, issue, make_authority
@@ -73,7 +66,7 @@ def certs(
 
 
 def check(
-    config_file: Annotated[Path, typer.Argument(metavar="CONFIG", help="The TOML file.")],
+    config_file: Path = typer.Argument(..., metavar="CONFIG", help="The TOML file."),
     overrides: Overrides = None,
 ) -> None:
     """Validate the configuration of an agent, and who can change its files."""
@@ -90,19 +83,16 @@ def check(
 
 
 def install(
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show every file and write nothing.")
-    ] = False,
-    prefix: Annotated[
-        Path, typer.Option(metavar="DIR", help="Write below this folder instead of the root.")
-    ] = Path("/"),
-    command: Annotated[
-        Path | None,
-        typer.Option(metavar="PATH", help="The foresight that the service starts."),
-    ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Replace files that differ; never agent.toml.")
-    ] = False,
+    dry_run: bool = typer.Option(False, "--dry-run", help="Show every file and write nothing."),
+    prefix: Path = typer.Option(
+        Path("/"), metavar="DIR", help="Write below this folder instead of the root."
+    ),
+    command: Path | None = typer.Option(
+        None, metavar="PATH", help="The foresight that the service starts."
+    ),
+    force: bool = typer.Option(
+        False, "--force", help="Replace files that differ; never agent.toml."
+    ),
 ) -> None:
     """Write the systemd unit, its group and folders, and a commented agent.toml."""
     from runtime.agent.service.install import (

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -34,35 +34,28 @@ def add_to(app: typer.Typer) -> None:
 
 
 def calibrate(
-    agent: Annotated[
-        Path | None,
-        typer.Option(metavar="SOCKET", help="UNIX socket of the agent on this host."),
-    ] = None,
-    emulate: Annotated[
-        bool, typer.Option("--emulate", help="Try it on an emulated host instead.")
-    ] = False,
-    hostname: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", help="Name under which the agent looks for executors; else the host's."
-        ),
-    ] = None,
-    measure_s: Annotated[
-        float, typer.Option("--seconds", min=1, max=600, help="Measured at each point.")
-    ] = 12.0,
-    settle_s: Annotated[
-        float, typer.Option("--settle", min=0, max=60, help="Left out before it.")
-    ] = 3.0,
-    points: Annotated[int, typer.Option(min=5, max=100, help="Loads and frequencies.")] = 9,
-    executors: Annotated[
-        int | None, typer.Option(min=1, help="Most busy processes; one a CPU without it.")
-    ] = None,
-    hosts: Annotated[int, typer.Option(min=1, help="Equal hosts of the cluster.")] = 1,
-    executor_cores: Annotated[int, typer.Option(min=1, help="Cores of an executor.")] = 1,
-    output: Annotated[
-        str | None,
-        typer.Option("-o", "--output", metavar="FILE", callback=writable, help="TOML to write."),
-    ] = None,
+    agent: Path | None = typer.Option(
+        None, metavar="SOCKET", help="UNIX socket of the agent on this host."
+    ),
+    emulate: bool = typer.Option(False, "--emulate", help="Try it on an emulated host instead."),
+    hostname: str | None = typer.Option(
+        None,
+        metavar="NAME",
+        help="Name under which the agent looks for executors; else the host's.",
+    ),
+    measure_s: float = typer.Option(
+        12.0, "--seconds", min=1, max=600, help="Measured at each point."
+    ),
+    settle_s: float = typer.Option(3.0, "--settle", min=0, max=60, help="Left out before it."),
+    points: int = typer.Option(9, min=5, max=100, help="Loads and frequencies."),
+    executors: int | None = typer.Option(
+        None, min=1, help="Most busy processes; one a CPU without it."
+    ),
+    hosts: int = typer.Option(1, min=1, help="Equal hosts of the cluster."),
+    executor_cores: int = typer.Option(1, min=1, help="Cores of an executor."),
+    output: str | None = typer.Option(
+        None, "-o", "--output", metavar="FILE", callback=writable, help="TOML to write."
+    ),
     json_file: JsonFile = None,
 ) -> None:
     """Measure what a host draws over load and frequency, and write the power model with its error.

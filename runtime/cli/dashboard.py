@@ -1,7 +1,6 @@
 """`foresight dashboard`: the live page for a journal, beside a run or after it."""
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -12,21 +11,17 @@ def add_to(app: typer.Typer) -> None:
 
 
 def dashboard(
-    journal: Annotated[
-        Path, typer.Argument(metavar="JOURNAL", help="Folder of a journal, or of several.")
-    ],
-    listen: Annotated[
-        str,
-        typer.Option(
-            metavar="ADDRESS:PORT", help="Where to listen; the next free port if it is taken."
-        ),
-    ] = "127.0.0.1:4050",
-    token_file: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="File with the token that opens the page; a must off loopback."
-        ),
-    ] = None,
+    journal: Path = typer.Argument(
+        ..., metavar="JOURNAL", help="Folder of a journal, or of several."
+    ),
+    listen: str = typer.Option(
+        "127.0.0.1:4050",
+        metavar="ADDRESS:PORT",
+        help="Where to listen; the next free port if it is taken.",
+    ),
+    token_file: Path | None = typer.Option(
+        None, metavar="FILE", help="File with the token that opens the page; a must off loopback."
+    ),
 ) -> None:
     """Serve the page of a journal: charts, decisions and their reasons.
 

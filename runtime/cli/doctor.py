@@ -1,7 +1,7 @@
 """`foresight doctor`: what a host can do, and what to fix."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -15,25 +15,21 @@ def add_to(app: typer.Typer) -> None:
 
 
 def doctor(
-    root: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            exists=True,
-            file_okay=False,
-            help="Examine the sysfs tree below this folder (DIR/sys/...) instead of this host.",
-        ),
-    ] = None,
-    capture: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            exists=True,
-            dir_okay=False,
-            help="Examine a captured sysfs tree, lines of ro|/sys/...|value.",
-        ),
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print a JSON document.")] = False,
+    root: Path | None = typer.Option(
+        None,
+        metavar="DIR",
+        exists=True,
+        file_okay=False,
+        help="Examine the sysfs tree below this folder (DIR/sys/...) instead of this host.",
+    ),
+    capture: Path | None = typer.Option(
+        None,
+        metavar="FILE",
+        exists=True,
+        dir_okay=False,
+        help="Examine a captured sysfs tree, lines of ro|/sys/...|value.",
+    ),
+    json: bool = typer.Option(False, "--json", help="Print a JSON document."),
 ) -> None:
     """Tell what this host can do: frequencies, energy, permissions, rivals, software.
 

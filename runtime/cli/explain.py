@@ -29,18 +29,15 @@ def add_to(app: typer.Typer) -> None:
 
 def explain(
     journal: JournalFolder,
-    step: Annotated[
-        int | None,
-        typer.Option(min=0, metavar="N", help="The decision of this step.", show_default="last"),
-    ] = None,
-    at: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TIME",
-            help="The decision in force at this time: 17:03, 17:03:10, 2026-11-16T17:03, or "
-            "seconds since 1970.",
-        ),
-    ] = None,
+    step: int | None = typer.Option(
+        None, min=0, metavar="N", help="The decision of this step.", show_default="last"
+    ),
+    at: str | None = typer.Option(
+        None,
+        metavar="TIME",
+        help="The decision in force at this time: 17:03, 17:03:10, 2026-11-16T17:03, or "
+        "seconds since 1970.",
+    ),
     json_file: JsonFile = None,
 ) -> None:
     """Why a decision was made: measured, expected, weighed, limited, asked for, and what came."""

@@ -8,7 +8,6 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
 
 import msgspec
 import typer
@@ -105,19 +104,20 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def root(
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
-        ),
-    ] = False,
+    version: bool = typer.Option(
+        False,
+        "--version",
+        callback=_print_version,
+        is_eager=True,
+        help="Print the version and exit.",
+    ),
 ) -> None:
     """Predictive, energy-aware autoscaling for Spark Structured Streaming."""
 
 
 @app.command()
 def check(
-    config_file: Annotated[Path, typer.Argument(metavar="CONFIG", help="The TOML file.")],
+    config_file: Path = typer.Argument(..., metavar="CONFIG", help="The TOML file."),
     overrides: Overrides = None,
 ) -> None:
     """Validate a configuration and print what it means."""

@@ -20,9 +20,7 @@ def add_to(app: typer.Typer) -> None:
 
 def pause(
     journal: JournalFolder = Path("foresight-journal"),
-    reason: Annotated[
-        str, typer.Option(metavar="TEXT", help="Shown with every step that is held.")
-    ] = "",
+    reason: str = typer.Option("", metavar="TEXT", help="Shown with every step that is held."),
 ) -> None:
     """Let a controller decide and journal, but change nothing, until it is resumed.
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -28,21 +28,19 @@ def add_to(app: typer.Typer) -> None:
 
 def replay(
     journal: JournalFolder,
-    config_file: Annotated[
-        Path | None,
-        typer.Option(
-            "--config",
-            metavar="FILE",
-            exists=True,
-            dir_okay=False,
-            help="Another configuration.",
-            show_default="the recorded one",
-        ),
-    ] = None,
+    config_file: Path | None = typer.Option(
+        None,
+        "--config",
+        metavar="FILE",
+        exists=True,
+        dir_okay=False,
+        help="Another configuration.",
+        show_default="the recorded one",
+    ),
     overrides: Overrides = None,
-    policy: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Another policy; short for --set policy=.")
-    ] = None,
+    policy: str | None = typer.Option(
+        None, metavar="NAME", help="Another policy; short for --set policy=."
+    ),
     json_file: JsonFile = None,
 ) -> None:
     """Recorded measurements once more: the same decisions, or those of another configuration.

@@ -1,7 +1,6 @@
 """`foresight report`: a recorded run, or the difference of two, as one page."""
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -16,14 +15,12 @@ def add_to(app: typer.Typer) -> None:
 
 def report(
     journal: JournalFolder,
-    other: Annotated[
-        Path | None,
-        typer.Argument(metavar="[OTHER]", help="A second journal to set beside the first."),
-    ] = None,
-    output: Annotated[
-        str,
-        typer.Option("--output", "-o", metavar="FILE", callback=writable, help="The HTML page."),
-    ] = "report.html",
+    other: Path | None = typer.Argument(
+        None, metavar="[OTHER]", help="A second journal to set beside the first."
+    ),
+    output: str = typer.Option(
+        "report.html", "--output", "-o", metavar="FILE", callback=writable, help="The HTML page."
+    ),
 ) -> None:
     """One self-contained HTML page about a recorded run, or about the difference of two."""
     from runtime.cli.output import activity

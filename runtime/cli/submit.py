@@ -1,7 +1,7 @@
 """`foresight submit`: run a PySpark application under control."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -18,37 +18,30 @@ def add_to(app: typer.Typer) -> None:
 
 
 def submit(
-    application: Annotated[Path, typer.Argument(metavar="APP", help="A PySpark script.")],
-    arguments: Annotated[
-        list[str] | None, typer.Argument(metavar="[ARGS]...", help="Arguments of the application.")
-    ] = None,
-    config_file: Annotated[
-        Path | None,
-        typer.Option("--config", metavar="FILE", help="Configuration; defaults without it."),
-    ] = None,
+    application: Path = typer.Argument(..., metavar="APP", help="A PySpark script."),
+    arguments: list[str] | None = typer.Argument(
+        None, metavar="[ARGS]...", help="Arguments of the application."
+    ),
+    config_file: Path | None = typer.Option(
+        None, "--config", metavar="FILE", help="Configuration; defaults without it."
+    ),
     overrides: Overrides = None,
-    master: Annotated[
-        str | None,
-        typer.Option(metavar="URL", help="Cluster, unless the application names one."),
-    ] = None,
-    local: Annotated[
-        str | None,
-        typer.Option(
-            metavar="HOSTS[xCPUS]",
-            help="Run on a cluster of this machine that ends with the application, such as 2x2.",
-        ),
-    ] = None,
-    emulate: Annotated[
-        bool,
-        typer.Option(
-            "--emulate",
-            help="With --local: hosts with an emulated CPU frequency and energy counter.",
-        ),
-    ] = False,
-    conf: Annotated[
-        list[str] | None,
-        typer.Option(metavar="KEY=VALUE", help="Spark option, as for spark-submit (repeatable)."),
-    ] = None,
+    master: str | None = typer.Option(
+        None, metavar="URL", help="Cluster, unless the application names one."
+    ),
+    local: str | None = typer.Option(
+        None,
+        metavar="HOSTS[xCPUS]",
+        help="Run on a cluster of this machine that ends with the application, such as 2x2.",
+    ),
+    emulate: bool = typer.Option(
+        False,
+        "--emulate",
+        help="With --local: hosts with an emulated CPU frequency and energy counter.",
+    ),
+    conf: list[str] | None = typer.Option(
+        None, metavar="KEY=VALUE", help="Spark option, as for spark-submit (repeatable)."
+    ),
 ) -> None:
     """Run an unmodified PySpark application with Foresight in charge of its executors.
 

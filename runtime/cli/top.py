@@ -1,7 +1,6 @@
 """`foresight top`: a running application at a glance, in a terminal."""
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -14,14 +13,13 @@ def add_to(app: typer.Typer) -> None:
 
 
 def top(
-    journal: Annotated[
-        Path, typer.Argument(metavar="[JOURNAL]", help="Folder of a journal, or of several.")
-    ] = DEFAULT_JOURNAL,
-    once: Annotated[bool, typer.Option("--once", help="Print it once and end.")] = False,
-    interval_s: Annotated[
-        float,
-        typer.Option("--interval", metavar="SECONDS", min=0.1, max=60, help="Time between looks."),
-    ] = 1.0,
+    journal: Path = typer.Argument(
+        DEFAULT_JOURNAL, metavar="[JOURNAL]", help="Folder of a journal, or of several."
+    ),
+    once: bool = typer.Option(False, "--once", help="Print it once and end."),
+    interval_s: float = typer.Option(
+        1.0, "--interval", metavar="SECONDS", min=0.1, max=60, help="Time between looks."
+    ),
 ) -> None:
     """Show load, latency, executors, power and the last decisions, and keep them up to date.
 

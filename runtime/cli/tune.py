@@ -4,7 +4,7 @@ import re
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -43,112 +43,79 @@ def _share(text: str | None) -> float | None:
 
 
 def tune(
-    rates: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            exists=True,
-            help="Arrival rates, one a line, plain or gzipped; or ticks, a parquet file or a "
-            "folder of them.",
-        ),
-    ] = None,
-    journal: Annotated[
-        Path | None,
-        typer.Option(
-            "--from",
-            metavar="JOURNAL",
-            exists=True,
-            help="Folder of a journal whose measured arrivals are used in place of --rates.",
-        ),
-    ] = None,
-    target_latency: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TIME",
-            help="Target of the latency, such as 5s or 800ms.",
-            show_default="slo.latency_ms",
-        ),
-    ] = None,
-    max_violations: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SHARE",
-            help="Share of violations to accept for less energy, such as 1%.",
-            show_default="as many as now",
-        ),
-    ] = None,
-    power_cap_w: Annotated[
-        float | None,
-        typer.Option(
-            "--power-cap", min=0.001, help="Largest power in watts; needs power.full_power_w."
-        ),
-    ] = None,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="FILE",
-            callback=writable,
-            help="Write the recommended configuration to this TOML file.",
-        ),
-    ] = None,
-    check: Annotated[
-        bool,
-        typer.Option(
-            "--check", help="Tune on the first half of the trace and compare on the second."
-        ),
-    ] = False,
+    rates: Path | None = typer.Option(
+        None,
+        metavar="FILE",
+        exists=True,
+        help="Arrival rates, one a line, plain or gzipped; or ticks, a parquet file or a "
+        "folder of them.",
+    ),
+    journal: Path | None = typer.Option(
+        None,
+        "--from",
+        metavar="JOURNAL",
+        exists=True,
+        help="Folder of a journal whose measured arrivals are used in place of --rates.",
+    ),
+    target_latency: str | None = typer.Option(
+        None,
+        metavar="TIME",
+        help="Target of the latency, such as 5s or 800ms.",
+        show_default="slo.latency_ms",
+    ),
+    max_violations: str | None = typer.Option(
+        None,
+        metavar="SHARE",
+        help="Share of violations to accept for less energy, such as 1%.",
+        show_default="as many as now",
+    ),
+    power_cap_w: float | None = typer.Option(
+        None, "--power-cap", min=0.001, help="Largest power in watts; needs power.full_power_w."
+    ),
+    output: str | None = typer.Option(
+        None,
+        "-o",
+        "--output",
+        metavar="FILE",
+        callback=writable,
+        help="Write the recommended configuration to this TOML file.",
+    ),
+    check: bool = typer.Option(
+        False, "--check", help="Tune on the first half of the trace and compare on the second."
+    ),
     rate_column: RateColumn = None,
-    bin_s: Annotated[
-        float, typer.Option("--bin", min=0.001, help="Seconds from one rate to the next.")
-    ] = 1.0,
-    peak_load: Annotated[
-        float | None,
-        typer.Option(
-            min=0.01,
-            max=2.0,
-            help="Share of the cluster that the busiest minute takes.",
-            show_default="0.9, or as journaled",
-        ),
-    ] = None,
-    candidates: Annotated[
-        int,
-        typer.Option(
-            min=4, max=10_000, help="Number of configurations in the first round of the search."
-        ),
-    ] = 24,
-    block_s: Annotated[
-        float,
-        typer.Option(
-            "--block", min=60, help="Seconds of each stretch of the trace that is simulated."
-        ),
-    ] = 900.0,
-    state_file: Annotated[
-        str | None,
-        typer.Option(
-            "--state",
-            metavar="FILE",
-            callback=writable,
-            help="File of finished simulations, from which an interrupted tuning is resumed.",
-        ),
-    ] = None,
-    master: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL",
-            help="Spark cluster that runs the simulations.",
-            show_default="local processes",
-        ),
-    ] = None,
+    bin_s: float = typer.Option(1.0, "--bin", min=0.001, help="Seconds from one rate to the next."),
+    peak_load: float | None = typer.Option(
+        None,
+        min=0.01,
+        max=2.0,
+        help="Share of the cluster that the busiest minute takes.",
+        show_default="0.9, or as journaled",
+    ),
+    candidates: int = typer.Option(
+        24, min=4, max=10_000, help="Number of configurations in the first round of the search."
+    ),
+    block_s: float = typer.Option(
+        900.0, "--block", min=60, help="Seconds of each stretch of the trace that is simulated."
+    ),
+    state_file: str | None = typer.Option(
+        None,
+        "--state",
+        metavar="FILE",
+        callback=writable,
+        help="File of finished simulations, from which an interrupted tuning is resumed.",
+    ),
+    master: str | None = typer.Option(
+        None,
+        metavar="URL",
+        help="Spark cluster that runs the simulations.",
+        show_default="local processes",
+    ),
     processes: Processes = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the search and the simulations.")] = 1,
-    config_file: Annotated[
-        Path | None,
-        typer.Option(
-            "--config", metavar="FILE", help="Present configuration.", show_default="the defaults"
-        ),
-    ] = None,
+    seed: int = typer.Option(1, min=0, help="Seed of the search and the simulations."),
+    config_file: Path | None = typer.Option(
+        None, "--config", metavar="FILE", help="Present configuration.", show_default="the defaults"
+    ),
     overrides: Overrides = None,
     json_file: JsonFile = None,
 ) -> None:
@@ -157,9 +124,10 @@ def tune(
     Shows what trades violations, energy and reconfigurations best, and recommends a configuration
     only if it is at least as good as the present one in every part of the trace.
     """
+    from mpc.policies.catalogue import find_policy
     from runtime.cli.output import Results, progress_bar, results_console, write_json
     from runtime.cli.tune_report import recommendation, tune_rows, tune_table, tuned_file, verdict
-    from runtime.config import load_config
+    from runtime.config import ConfigError, load_config
     from runtime.tuning.choice import Aim
     from runtime.tuning.search import SearchPlan
     from runtime.tuning.state import TuningState
@@ -172,6 +140,9 @@ def tune(
     if power_cap_w is not None:
         wanted.append(f"limits.power_cap_w={power_cap_w!r}")
     config = load_config(config_file, wanted)
+    if not find_policy(config.policy).sections:
+        must = "must be foresight, whose weights, horizon and limits are tuned"
+        raise ConfigError.of_value(str(config_file or "--set"), ("policy",), config.policy, must)
     task = _task(rates, journal, rate_column, bin_s, config, peak_load, seed)
     plan = SearchPlan(candidates=candidates, block_s=block_s)
     end_s = task.trace.duration_s / (2.0 if check else 1.0)

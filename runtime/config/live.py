@@ -7,180 +7,97 @@ import re
 from typing import Annotated
 from urllib.parse import urlsplit
 
-from msgspec import Meta, Struct
+from msgspec import Meta
+
+from mpc.options import AnyPath, Options, SecondsInAnHour, option
 
 _HOST = r"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)"
 _PORT = r"(?::(?:[0-9]{1,4}|[1-6][0-9]{4}))?"
 AGENT_PATTERN = rf"^(?:([A-Za-z0-9._:-]+)=)?(https?://{_HOST}{_PORT}/?|unix:/[^\x00]+)$"
 
 
-class Spark(Struct, frozen=True, forbid_unknown_fields=True):
+class Spark(Options):
     """How executors are added to and taken from the Spark application."""
 
-    grace_s: Annotated[
-        float,
-        Meta(
-            ge=0,
-            le=3600,
-            description="Time for which an executor may finish its tasks before it is killed.",
-            extra={"unit": "s"},
-        ),
-    ] = 20.0
-    class_archive: Annotated[
-        bool,
-        Meta(
-            description="Whether `foresight submit` creates a class-data archive once per "
-            "installation, so that executors start faster."
-        ),
-    ] = True
+    grace_s: SecondsInAnHour = option(
+        20.0, "Time for which an executor may finish its tasks before it is killed."
+    )
+    class_archive: bool = option(
+        True,
+        "Whether `foresight submit` creates a class-data archive once per installation, so that "
+        "executors start faster.",
+    )
 
 
-class Agents(Struct, frozen=True, forbid_unknown_fields=True):
+class Agents(Options):
     """The agents of the worker hosts; without any, frequencies stay as they are."""
 
-    urls: Annotated[
-        tuple[Annotated[str, Meta(pattern=AGENT_PATTERN, max_length=1024)], ...],
-        Meta(
-            max_length=1000,
-            description="Addresses of the agents, one for each worker host. HOST is the host's "
-            "name in Spark where the URL has another: HOST=https://10.0.0.11:9797 or "
-            "HOST=unix:/run/foresight/agent.sock. Plain http is for agents on loopback.",
-            extra={
-                "kind": "a list of at most 1000 texts [HOST=]https://NAME:PORT or [HOST=]unix:PATH"
-            },
-        ),
-    ] = ()
-    authority: (
-        Annotated[
-            str,
-            Meta(
-                min_length=1,
-                max_length=1024,
-                description="Certificate of the private authority that signed those of the agents.",
-                extra={"kind": "a path", "absent": "no TLS", "example": "/etc/foresight/ca.pem"},
-            ),
-        ]
-        | None
-    ) = None
-    certificate: (
-        Annotated[
-            str,
-            Meta(
-                min_length=1,
-                max_length=1024,
-                description="Certificate with which the controller identifies itself to agents.",
-                extra={
-                    "kind": "a path",
-                    "absent": "no TLS",
-                    "example": "/etc/foresight/controller.pem",
-                },
-            ),
-        ]
-        | None
-    ) = None
-    key: (
-        Annotated[
-            str,
-            Meta(
-                min_length=1,
-                max_length=1024,
-                description="Private key of the certificate, readable by its owner alone.",
-                extra={
-                    "kind": "a path",
-                    "absent": "no TLS",
-                    "example": "/etc/foresight/controller.key",
-                },
-            ),
-        ]
-        | None
-    ) = None
+    urls: tuple[Annotated[str, Meta(pattern=AGENT_PATTERN, max_length=1024)], ...] = option(
+        (),
+        "Addresses of the agents, one for each worker host. HOST is the host's name in Spark "
+        "where the URL has another: HOST=https://10.0.0.11:9797 or "
+        "HOST=unix:/run/foresight/agent.sock. Plain http is for agents on loopback.",
+        max_length=1000,
+        kind="a list of at most 1000 texts [HOST=]https://NAME:PORT or [HOST=]unix:PATH",
+    )
+    authority: AnyPath | None = option(
+        None,
+        "Certificate of the private authority that signed those of the agents.",
+        absent="no TLS",
+        example="/etc/foresight/ca.pem",
+    )
+    certificate: AnyPath | None = option(
+        None,
+        "Certificate with which the controller identifies itself to agents.",
+        absent="no TLS",
+        example="/etc/foresight/controller.pem",
+    )
+    key: AnyPath | None = option(
+        None,
+        "Private key of the certificate, readable by its owner alone.",
+        absent="no TLS",
+        example="/etc/foresight/controller.key",
+    )
 
 
-class Power(Struct, frozen=True, forbid_unknown_fields=True):
+def _term(example: float, unit: str, description: str) -> float | None:
+    return option(None, description, unit, ge=0, le=1e9, absent="no model", example=example)
+
+
+class Power(Options):
     """What is known of the hosts' power before anything is measured: one figure, or a model."""
 
-    full_power_w: (
-        Annotated[
-            float,
-            Meta(
-                gt=0,
-                le=1e9,
-                description="Power of all worker hosts with executors.max executors busy at the "
-                "highest frequency.",
-                extra={
-                    "unit": "W",
-                    "absent": "power counts in shares of it, and cannot be limited",
-                    "example": 240.0,
-                },
-            ),
-        ]
-        | None
-    ) = None
-    base_w: (
-        Annotated[
-            float,
-            Meta(
-                ge=0,
-                le=1e9,
-                description="Power model of `foresight calibrate`: constant power of all hosts.",
-                extra={"unit": "W", "absent": "no model", "example": 20.0},
-            ),
-        ]
-        | None
-    ) = None
-    per_ghz_w: (
-        Annotated[
-            float,
-            Meta(
-                ge=0,
-                le=1e9,
-                description="Power model: power added by each GHz of the hosts' frequency.",
-                extra={"unit": "W/GHz", "absent": "no model", "example": 20.0},
-            ),
-        ]
-        | None
-    ) = None
-    per_executor_ghz_w: (
-        Annotated[
-            float,
-            Meta(
-                ge=0,
-                le=1e9,
-                description="Power model: power added by each busy executor and GHz.",
-                extra={"unit": "W/GHz", "absent": "no model", "example": 5.8},
-            ),
-        ]
-        | None
-    ) = None
-    per_executor_ghz3_w: (
-        Annotated[
-            float,
-            Meta(
-                ge=0,
-                le=1e9,
-                description="Power model: power added by each busy executor and cubed GHz.",
-                extra={"unit": "W/GHz^3", "absent": "no model", "example": 0.4},
-            ),
-        ]
-        | None
-    ) = None
+    full_power_w: float | None = option(
+        None,
+        "Power of all worker hosts with executors.max executors busy at the highest frequency.",
+        "W",
+        gt=0,
+        le=1e9,
+        absent="power counts in shares of it, and cannot be limited",
+        example=240.0,
+    )
+    base_w: float | None = _term(
+        20.0, "W", "Power model of `foresight calibrate`: constant power of all hosts."
+    )
+    per_ghz_w: float | None = _term(
+        20.0, "W/GHz", "Power model: power added by each GHz of the hosts' frequency."
+    )
+    per_executor_ghz_w: float | None = _term(
+        5.8, "W/GHz", "Power model: power added by each busy executor and GHz."
+    )
+    per_executor_ghz3_w: float | None = _term(
+        0.4, "W/GHz^3", "Power model: power added by each busy executor and cubed GHz."
+    )
 
     @property
     def coefficients(self) -> tuple[float, float, float, float] | None:
         """Of P = a + b f + c n f + d n f^3, f in GHz; None without a model."""
-        given = tuple(
-            value
-            for value in (
-                self.base_w,
-                self.per_ghz_w,
-                self.per_executor_ghz_w,
-                self.per_executor_ghz3_w,
-            )
-            if value is not None
-        )
-        if len(given) < 4:
+        base_w, per_ghz_w = self.base_w, self.per_ghz_w
+        per_executor_ghz_w, per_executor_ghz3_w = self.per_executor_ghz_w, self.per_executor_ghz3_w
+        if base_w is None or per_ghz_w is None:
             return None
-        base_w, per_ghz_w, per_executor_ghz_w, per_executor_ghz3_w = given
+        if per_executor_ghz_w is None or per_executor_ghz3_w is None:
+            return None
         return base_w, per_ghz_w, per_executor_ghz_w, per_executor_ghz3_w
 
     @property
@@ -189,38 +106,29 @@ class Power(Struct, frozen=True, forbid_unknown_fields=True):
         return self.full_power_w is not None or self.coefficients is not None
 
 
-class JournalOptions(Struct, frozen=True, forbid_unknown_fields=True):
+class JournalOptions(Options):
     """The record of every step, from which a restarted application continues."""
 
-    folder: Annotated[
-        str,
-        Meta(
-            min_length=1,
-            max_length=1024,
-            description="Folder of the journals; each application has a subfolder of its own name.",
-            extra={"kind": "a path"},
-        ),
-    ] = "foresight-journal"
-    max_mb: Annotated[
-        int,
-        Meta(
-            ge=1,
-            le=100_000,
-            description="Size at which a new journal file begins; only the one before is kept.",
-            extra={"unit": "MB"},
-        ),
-    ] = 64
-    resume_steps: Annotated[
-        int,
-        Meta(
-            ge=0,
-            le=100_000,
-            description="Largest number of journaled steps that a restarted application learns "
-            "from; after a snapshot of the policy only the later ones. 0: it starts without "
-            "memory and saves no snapshot.",
-            extra={"unit": "steps"},
-        ),
-    ] = 600
+    folder: AnyPath = option(
+        "foresight-journal",
+        "Folder of the journals; each application has a subfolder of its own name.",
+    )
+    max_mb: int = option(
+        64,
+        "Size at which a new journal file begins; only the one before is kept.",
+        "MB",
+        ge=1,
+        le=100_000,
+    )
+    resume_steps: int = option(
+        600,
+        "Largest number of journaled steps that a restarted application learns from; after a "
+        "snapshot of the policy only the later ones. 0: it starts without memory and saves no "
+        "snapshot.",
+        "steps",
+        ge=0,
+        le=100_000,
+    )
 
 
 def agent_address(url: str) -> tuple[str, str]:

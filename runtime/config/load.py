@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from mpc.options import Key
 from runtime.config.rules import contradictions
 from runtime.config.schema import Config
-from runtime.config.strict import OVERRIDE, ConfigError, Given, Key, read_strictly
+from runtime.config.strict import OVERRIDE, ConfigError, Given, read_strictly
 
 _LIST_KHZ: Key = ("frequency", "list_khz")
 _RANGE_KHZ: tuple[Key, ...] = tuple(

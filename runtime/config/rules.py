@@ -8,12 +8,11 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from forecasting.catalogue import find_forecaster
+from mpc.options import Contradiction, Surroundings
 from mpc.policies.catalogue import find_policy, policy_entries
-from mpc.policies.options import Surroundings
 from runtime.config.live import Agents, Power, agent_address
 from runtime.config.schedule import schedule_contradictions
 from runtime.config.schema import Config, Frequency
-from runtime.config.strict import Contradiction
 from runtime.config.web import Web
 
 MAX_FREQUENCIES = 256

@@ -7,40 +7,31 @@ from collections.abc import Iterator
 from typing import Annotated
 from zoneinfo import ZoneInfo
 
-from msgspec import Meta, Struct
+from msgspec import Meta
 
+from mpc.options import Contradiction, Options, option
 from runtime.config.cron import parse_period
-from runtime.config.strict import Contradiction
 
 
-class Schedule(Struct, frozen=True, forbid_unknown_fields=True):
+class Schedule(Options):
     """Periods in which the controller decides and journals, and changes nothing."""
 
-    exclude: Annotated[
-        tuple[Annotated[str, Meta(min_length=1, max_length=200)], ...],
-        Meta(
-            max_length=100,
-            description="Periods in which nothing is changed, as in a crontab: minute, hour, day "
-            'of the month, month, day of the week. "* 2-4 * * *" is every night from 2:00 to 4:59.',
-            extra={"kind": "a list of at most 100 texts of five fields"},
-        ),
-    ] = ()
-    timezone: (
-        Annotated[
-            str,
-            Meta(
-                min_length=1,
-                max_length=100,
-                description="Time zone of schedule.exclude.",
-                extra={
-                    "kind": "the name of a time zone",
-                    "absent": "that of the driver's machine",
-                    "example": "Europe/Vienna",
-                },
-            ),
-        ]
-        | None
-    ) = None
+    exclude: tuple[Annotated[str, Meta(min_length=1, max_length=200)], ...] = option(
+        (),
+        "Periods in which nothing is changed, as in a crontab: minute, hour, day of the month, "
+        'month, day of the week. "* 2-4 * * *" is every night from 2:00 to 4:59.',
+        max_length=100,
+        kind="a list of at most 100 texts of five fields",
+    )
+    timezone: str | None = option(
+        None,
+        "Time zone of schedule.exclude.",
+        min_length=1,
+        max_length=100,
+        kind="the name of a time zone",
+        absent="that of the driver's machine",
+        example="Europe/Vienna",
+    )
 
 
 def schedule_contradictions(schedule: Schedule) -> Iterator[Contradiction]:

@@ -1,17 +1,15 @@
 """Every option of the configuration, declared once: key, type, default, unit, range, meaning.
 
 The validation, the commented `foresight.toml` and the table in the docs all read these structs.
-What two options say together is checked in `rules.py`; reading files is the work of `load.py`.
-
-In `Meta.extra`: `unit`; `absent`, what a missing optional value means; `example`, a value to show
-for an option without a default; for text with a pattern `allowed`, the names it takes, or `kind`,
-what it is ("an absolute path").
+`mpc/options.py` says how one is declared. What two options say together is checked in `rules.py`;
+reading files is the work of `load.py`.
 """
 
-from typing import Annotated, Literal
+from typing import Literal
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 
+from mpc.options import Executors, FrequencyKhz, Options, option
 from mpc.policies.catalogue import find_policy, policy_names, policy_pattern
 from mpc.policies.foresight.options import Cost, Forecast, Horizon, Latency, Limits, Slo
 from runtime.config.live import Agents, JournalOptions, Power, Spark
@@ -19,61 +17,35 @@ from runtime.config.policy_tables import PolicyTables
 from runtime.config.schedule import Schedule
 from runtime.config.web import Web
 
-# 10 MHz to 10 GHz: a value in Hz or MHz by mistake falls outside.
-FrequencyKhz = Annotated[int, Meta(ge=10_000, le=10_000_000)]
 
-
-class ExecutorBounds(Struct, frozen=True, forbid_unknown_fields=True):
+class ExecutorBounds(Options):
     """Bounds of the executor count."""
 
-    min: Annotated[
-        int,
-        Meta(
-            ge=1, le=1000, description="Smallest number of executors.", extra={"unit": "executors"}
-        ),
-    ] = 1
-    max: Annotated[
-        int,
-        Meta(
-            ge=1, le=1000, description="Largest number of executors.", extra={"unit": "executors"}
-        ),
-    ] = 12
+    min: Executors = option(1, "Smallest number of executors.")
+    max: Executors = option(12, "Largest number of executors.")
 
 
-class Frequency(Struct, frozen=True, forbid_unknown_fields=True):
+class Frequency(Options):
     """CPU frequencies of the worker hosts: a range with a step, or a list instead of it."""
 
-    min_khz: Annotated[
-        FrequencyKhz, Meta(description="Lowest CPU frequency.", extra={"unit": "kHz"})
-    ] = 1_200_000
-    max_khz: Annotated[
-        FrequencyKhz, Meta(description="Highest CPU frequency.", extra={"unit": "kHz"})
-    ] = 2_000_000
-    step_khz: Annotated[
-        int,
-        Meta(
-            ge=1,
-            le=10_000_000,
-            description="Distance between two frequencies; must divide max_khz - min_khz.",
-            extra={"unit": "kHz"},
-        ),
-    ] = 100_000
-    list_khz: (
-        Annotated[
-            tuple[FrequencyKhz, ...],
-            Meta(
-                min_length=1,
-                max_length=256,
-                description="Frequencies, ascending, in place of min_khz, max_khz and step_khz.",
-                extra={
-                    "unit": "kHz",
-                    "absent": "the range",
-                    "example": (1_200_000, 1_600_000, 2_000_000),
-                },
-            ),
-        ]
-        | None
-    ) = None
+    min_khz: FrequencyKhz = option(1_200_000, "Lowest CPU frequency.", "kHz")
+    max_khz: FrequencyKhz = option(2_000_000, "Highest CPU frequency.", "kHz")
+    step_khz: int = option(
+        100_000,
+        "Distance between two frequencies; must divide max_khz - min_khz.",
+        "kHz",
+        ge=1,
+        le=10_000_000,
+    )
+    list_khz: tuple[FrequencyKhz, ...] | None = option(
+        None,
+        "Frequencies, ascending, in place of min_khz, max_khz and step_khz.",
+        "kHz",
+        min_length=1,
+        max_length=256,
+        absent="the range",
+        example=(1_200_000, 1_600_000, 2_000_000),
+    )
 
     @property
     def frequencies_khz(self) -> tuple[int, ...]:
@@ -83,32 +55,20 @@ class Frequency(Struct, frozen=True, forbid_unknown_fields=True):
         return tuple(range(self.min_khz, self.max_khz + 1, self.step_khz))
 
 
-class Config(Struct, frozen=True, forbid_unknown_fields=True):
+class Config(Options):
     """The whole configuration."""
 
-    policy: Annotated[
-        str,
-        Meta(
-            pattern=policy_pattern(),
-            description="Policy that decides; static-N keeps N executors.",
-            extra={"allowed": ", ".join(policy_names())},
-        ),
-    ] = "foresight"
-    mode: Annotated[
-        Literal["control", "advise"],
-        Meta(
-            description="control acts on Spark and the hosts; advise only writes its decisions to "
-            "the journal."
-        ),
-    ] = "control"
-    seed: Annotated[
-        int,
-        Meta(
-            ge=0,
-            le=2**63 - 1,
-            description="Seed of the policies that use random numbers.",
-        ),
-    ] = 1
+    policy: str = option(
+        "foresight",
+        "Policy that decides; static-N keeps N executors.",
+        pattern=policy_pattern(),
+        allowed=", ".join(policy_names()),
+    )
+    mode: Literal["control", "advise"] = option(
+        "control",
+        "control acts on Spark and the hosts; advise only writes its decisions to the journal.",
+    )
+    seed: int = option(1, "Seed of the policies that use random numbers.", ge=0, le=2**63 - 1)
     slo: Slo = Slo()
     cost: Cost = Cost()
     horizon: Horizon = Horizon()

@@ -13,6 +13,7 @@ from typing import Any, NoReturn, TypeVar
 
 import msgspec
 
+from mpc.options import Contradiction, Key
 from runtime.config.options import options, sections
 from runtime.config.toml_text import key_text, value_text
 
@@ -22,9 +23,6 @@ _OVERRIDE_KEY = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
 # TOML value is text.
 _BARE_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_-]*|/[A-Za-z0-9_./-]*|[0-9]+(\.[0-9]+){3}")
 
-Key = tuple[str, ...]
-Contradiction = tuple[tuple[Key, str], ...]
-"""Options in conflict, the likeliest culprit first, each with what it must be."""
 Given = dict[Key, tuple[str, object]]
 """What the user wrote: key to (where it was written, value)."""
 Schema = TypeVar("Schema", bound=msgspec.Struct)

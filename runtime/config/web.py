@@ -4,53 +4,31 @@ It follows the conventions of `schema.py`, which puts it into the whole configur
 """
 
 from ipaddress import ip_address
-from typing import Annotated
 
-from msgspec import Meta, Struct
+from mpc.options import AnyPath, Options, Port, option
 
 _ADDRESS = r"^[A-Za-z0-9._:-]+$"
 
 
-class Web(Struct, frozen=True, forbid_unknown_fields=True):
+class Web(Options):
     """The live page, its JSON and the metrics for Prometheus."""
 
-    enabled: Annotated[
-        bool, Meta(description="Whether the page is served while the application runs.")
-    ] = True
-    address: Annotated[
-        str,
-        Meta(
-            pattern=_ADDRESS,
-            max_length=255,
-            description="Address to listen on; any but a loopback address needs web.token_file.",
-            extra={"kind": "an IP address or a host name"},
-        ),
-    ] = "127.0.0.1"
-    port: Annotated[
-        int,
-        Meta(
-            ge=0,
-            le=65535,
-            description="Port to listen on, or the next free one if it is taken; 0 for any.",
-        ),
-    ] = 4050
-    token_file: (
-        Annotated[
-            str,
-            Meta(
-                min_length=1,
-                max_length=1024,
-                description="File with the token that opens the page: at least 16 characters, "
-                "readable by its owner alone.",
-                extra={
-                    "kind": "a path",
-                    "absent": "nobody is asked, so only loopback may be listened on",
-                    "example": "/etc/foresight/web.token",
-                },
-            ),
-        ]
-        | None
-    ) = None
+    enabled: bool = option(True, "Whether the page is served while the application runs.")
+    address: str = option(
+        "127.0.0.1",
+        "Address to listen on; any but a loopback address needs web.token_file.",
+        max_length=255,
+        pattern=_ADDRESS,
+        kind="an IP address or a host name",
+    )
+    port: Port = option(4050, "Port to listen on, or the next free one if it is taken; 0 for any.")
+    token_file: AnyPath | None = option(
+        None,
+        "File with the token that opens the page: at least 16 characters, readable by its owner "
+        "alone.",
+        absent="nobody is asked, so only loopback may be listened on",
+        example="/etc/foresight/web.token",
+    )
 
     @property
     def on_loopback(self) -> bool:

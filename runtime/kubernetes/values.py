@@ -9,10 +9,11 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated
 
-from msgspec import Meta, Struct
+from msgspec import Meta
 
+from mpc.options import AnyPath, Contradiction, Options, option
 from runtime.agent.service.settings import EnergyRules, FrequencyRules
-from runtime.config.strict import ConfigError, Contradiction, read_strictly
+from runtime.config.strict import ConfigError, read_strictly
 
 _LABEL = r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?"
 _KEY = r"(?:[a-z0-9.-]+/)?[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?"
@@ -26,161 +27,107 @@ Toleration = Annotated[str, Meta(pattern=rf"^{_KEY}(?:={_VALUE})?(?::{_EFFECT})?
 Text = Annotated[str, Meta(max_length=4096)]
 
 
-class AgentValues(Struct, frozen=True, forbid_unknown_fields=True):
+class AgentValues(Options):
     """The agents, one on every worker node."""
 
-    port: Annotated[
-        int, Meta(ge=1, le=65535, description="Port of the node that controllers call.")
-    ] = 9797
-    secret: Annotated[
-        Name,
-        Meta(
-            description="Secret with ca.pem, and NODE.pem and NODE.key for every node.",
-            extra={"kind": "the name of a Secret"},
-        ),
-    ] = "foresight-agents"
-    allowed: Annotated[
-        tuple[Name, ...],
-        Meta(
-            min_length=1,
-            max_length=64,
-            description="Names of the controllers that may command, as in their certificates.",
-            extra={"kind": "a list of 1 to 64 names"},
-        ),
-    ] = ("controller",)
-    node_labels: Annotated[
-        tuple[NodeLabel, ...],
-        Meta(
-            max_length=32,
-            description="Labels of the nodes that get an agent; without any, all Linux nodes.",
-            extra={"kind": "a list of at most 32 texts KEY=VALUE"},
-        ),
-    ] = ()
-    tolerations: Annotated[
-        tuple[Toleration, ...],
-        Meta(
-            max_length=32,
-            description="Taints to tolerate, as kubectl writes them.",
-            extra={"kind": "a list of at most 32 texts KEY[=VALUE][:EFFECT]"},
-        ),
-    ] = ()
+    port: int = option(9797, "Port of the node that controllers call.", ge=1, le=65535)
+    secret: Name = option(
+        "foresight-agents",
+        "Secret with ca.pem, and NODE.pem and NODE.key for every node.",
+        kind="the name of a Secret",
+    )
+    allowed: tuple[Name, ...] = option(
+        ("controller",),
+        "Names of the controllers that may command, as in their certificates.",
+        min_length=1,
+        max_length=64,
+        kind="a list of 1 to 64 names",
+    )
+    node_labels: tuple[NodeLabel, ...] = option(
+        (),
+        "Labels of the nodes that get an agent; without any, all Linux nodes.",
+        max_length=32,
+        kind="a list of at most 32 texts KEY=VALUE",
+    )
+    tolerations: tuple[Toleration, ...] = option(
+        (),
+        "Taints to tolerate, as kubectl writes them.",
+        max_length=32,
+        kind="a list of at most 32 texts KEY[=VALUE][:EFFECT]",
+    )
 
 
-class DriverValues(Struct, frozen=True, forbid_unknown_fields=True):
+class DriverValues(Options):
     """One streaming application with the controller in its driver."""
 
-    name: Annotated[
-        str,
-        Meta(
-            # The name of a pod of the Deployment is this and 17 characters more.
-            pattern=r"^[a-z](?:[-a-z0-9]{0,38}[a-z0-9])?$",
-            description="Name of the application.",
-            extra={"kind": "a lower-case name of at most 40 characters"},
-        ),
-    ] = "streaming"
-    application: Annotated[
-        str,
-        Meta(
-            pattern=r"^/[^\x00]*\.py$",
-            max_length=1024,
-            description="The PySpark script, in the image.",
-            extra={"kind": "an absolute path of a .py file"},
-        ),
-    ] = "/opt/application/app.py"
-    arguments: Annotated[
-        tuple[Text, ...],
-        Meta(
+    # The name of a pod of the Deployment is this and 17 characters more.
+    name: str = option(
+        "streaming",
+        "Name of the application.",
+        pattern=r"^[a-z](?:[-a-z0-9]{0,38}[a-z0-9])?$",
+        kind="a lower-case name of at most 40 characters",
+    )
+    application: str = option(
+        "/opt/application/app.py",
+        "The PySpark script, in the image.",
+        max_length=1024,
+        pattern=r"^/[^\x00]*\.py$",
+        kind="an absolute path of a .py file",
+    )
+    arguments: tuple[Text, ...] = option(
+        (), "Arguments of the application.", max_length=256, kind="a list of at most 256 texts"
+    )
+    config: AnyPath | None = option(
+        None,
+        "The controller's foresight.toml, beside the file with the values.",
+        absent="defaults",
+        example="foresight.toml",
+    )
+    nodes: tuple[str, ...] = option(
+        (),
+        "Addresses of the nodes that have agents; without any, frequencies stay.",
+        max_length=1000,
+        kind="a list of at most 1000 IP addresses",
+    )
+    secret: Name = option(
+        "foresight-controller",
+        "Secret with ca.pem, controller.pem and controller.key.",
+        kind="the name of a Secret",
+    )
+    claim: str | None = option(
+        None,
+        "PersistentVolumeClaim of the journal, at /var/lib/foresight.",
+        pattern=rf"^{_LABEL}$",
+        kind="the name of a PersistentVolumeClaim",
+        absent="the journal goes with the pod",
+        example="streaming-journal",
+    )
+    user: int = option(185, "User of the driver; Spark's images have 185.", ge=1, le=2**31 - 1)
+    executor_cores: int = option(1, "Cores of an executor.", "cores", ge=1, le=1024)
+    executor_memory_mb: int = option(1024, "Heap of an executor.", "MB", ge=512, le=1_000_000)
+    driver_memory_mb: int = option(1024, "Heap of the driver.", "MB", ge=512, le=1_000_000)
+    conf: tuple[Annotated[str, Meta(pattern=r"^spark\.[^=\s]+=.*$", max_length=4096)], ...] = (
+        option(
+            (),
+            "Further options of Spark.",
             max_length=256,
-            description="Arguments of the application.",
-            extra={"kind": "a list of at most 256 texts"},
-        ),
-    ] = ()
-    config: (
-        Annotated[
-            str,
-            Meta(
-                min_length=1,
-                max_length=1024,
-                description="The controller's foresight.toml, beside the file with the values.",
-                extra={"kind": "a path", "absent": "defaults", "example": "foresight.toml"},
-            ),
-        ]
-        | None
-    ) = None
-    nodes: Annotated[
-        tuple[str, ...],
-        Meta(
-            max_length=1000,
-            description="Addresses of the nodes that have agents; without any, frequencies stay.",
-            extra={"kind": "a list of at most 1000 IP addresses"},
-        ),
-    ] = ()
-    secret: Annotated[
-        Name,
-        Meta(
-            description="Secret with ca.pem, controller.pem and controller.key.",
-            extra={"kind": "the name of a Secret"},
-        ),
-    ] = "foresight-controller"
-    claim: (
-        Annotated[
-            str,
-            Meta(
-                pattern=rf"^{_LABEL}$",
-                description="PersistentVolumeClaim of the journal, at /var/lib/foresight.",
-                extra={
-                    "kind": "the name of a PersistentVolumeClaim",
-                    "absent": "the journal goes with the pod",
-                    "example": "streaming-journal",
-                },
-            ),
-        ]
-        | None
-    ) = None
-    user: Annotated[
-        int, Meta(ge=1, le=2**31 - 1, description="User of the driver; Spark's images have 185.")
-    ] = 185
-    executor_cores: Annotated[
-        int, Meta(ge=1, le=1024, description="Cores of an executor.", extra={"unit": "cores"})
-    ] = 1
-    executor_memory_mb: Annotated[
-        int, Meta(ge=512, le=1_000_000, description="Heap of an executor.", extra={"unit": "MB"})
-    ] = 1024
-    driver_memory_mb: Annotated[
-        int, Meta(ge=512, le=1_000_000, description="Heap of the driver.", extra={"unit": "MB"})
-    ] = 1024
-    conf: Annotated[
-        tuple[Annotated[str, Meta(pattern=r"^spark\.[^=\s]+=.*$", max_length=4096)], ...],
-        Meta(
-            max_length=256,
-            description="Further options of Spark.",
-            extra={"kind": "a list of at most 256 texts spark.KEY=VALUE"},
-        ),
-    ] = ()
+            kind="a list of at most 256 texts spark.KEY=VALUE",
+        )
+    )
 
 
-class Values(Struct, frozen=True, forbid_unknown_fields=True):
+class Values(Options):
     """Everything the manifests need."""
 
-    image: (
-        Annotated[
-            str,
-            Meta(
-                pattern=_IMAGE,
-                description="Image with Foresight, and for a driver with Spark.",
-                extra={
-                    "kind": "the name of an image",
-                    "absent": "refused",
-                    "example": "registry.example.org/foresight:0.1.0",
-                },
-            ),
-        ]
-        | None
-    ) = None
-    namespace: Annotated[
-        Name,
-        Meta(description="Namespace of everything.", extra={"kind": "a lower-case name"}),
-    ] = "foresight"
+    image: str | None = option(
+        None,
+        "Image with Foresight, and for a driver with Spark.",
+        pattern=_IMAGE,
+        kind="the name of an image",
+        absent="refused",
+        example="registry.example.org/foresight:0.1.0",
+    )
+    namespace: Name = option("foresight", "Namespace of everything.", kind="a lower-case name")
     agent: AgentValues = AgentValues()
     frequency: FrequencyRules = FrequencyRules()
     energy: EnergyRules = EnergyRules()

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mpc.bounds import Bounds
+from mpc.options import Surroundings
 from mpc.policies.catalogue import PolicyEntry, find_policy, policy_entries
 from mpc.policies.contract import (
     CHECKS,
@@ -23,7 +24,6 @@ from mpc.policies.contract import (
     restored,
 )
 from mpc.policies.fixed.policy import FixedPolicy
-from mpc.policies.options import Surroundings
 from mpc.ports import Policy
 from mpc.values import BatchSample, Configuration, Decision, Measurement
 from runtime.config import load_config

@@ -1,7 +1,7 @@
 """`foresight bench overhead | pipeline | quotes`: what the control loop and the stages cost."""
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -19,11 +19,9 @@ def add_to(app: typer.Typer) -> None:
 
 
 def overhead(
-    pairs: Annotated[int, typer.Option(min=2, max=1000, help="Number of pairs of legs.")] = 20,
-    leg_s: Annotated[
-        float, typer.Option("--leg", min=5, max=60, help="Seconds of each leg.")
-    ] = 8.0,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the order of the legs.")] = 1,
+    pairs: int = typer.Option(20, min=2, max=1000, help="Number of pairs of legs."),
+    leg_s: float = typer.Option(8.0, "--leg", min=5, max=60, help="Seconds of each leg."),
+    seed: int = typer.Option(1, min=0, help="Seed of the order of the legs."),
     json_file: JsonFile = None,
 ) -> None:
     """Throughput of the trading pipeline that the control loop costs, in pairs of legs.

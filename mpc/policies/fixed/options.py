@@ -3,21 +3,18 @@ three executors.
 """
 
 from collections.abc import Iterator
-from typing import Annotated
 
-from msgspec import Meta, Struct
-
-from mpc.policies.options import Contradiction, Surroundings
+from mpc.options import Contradiction, Options, Surroundings, option
 
 
-class PeakOptions(Struct, frozen=True, forbid_unknown_fields=True):
+class PeakOptions(Options):
     """Every executor at the highest frequency throughout."""
 
 
-class StaticOptions(Struct, frozen=True, forbid_unknown_fields=True):
+class StaticOptions(Options):
     """The same number of executors throughout."""
 
-    executors: Annotated[int, Meta(ge=1, description="Executors to keep.")] = 1
+    executors: int = option(1, "Executors to keep.", ge=1)
 
     def contradictions(self, surroundings: Surroundings) -> Iterator[Contradiction]:
         name, count = surroundings.policy, self.executors

@@ -5,34 +5,24 @@ As the product's own policy it has sections of the configuration instead of a ta
 target and the length of a step are everybody's.
 """
 
-from typing import Annotated, Literal, NamedTuple
-
-from msgspec import Meta, Struct, field
+from typing import Any, Literal, NamedTuple
 
 from forecasting.catalogue import forecaster_names, forecaster_pattern
+from mpc.options import Executors, Options, SecondsInAnHour, option
 
 
-class Slo(Struct, frozen=True, forbid_unknown_fields=True):
+class Slo(Options):
     """The service level objective the controller keeps."""
 
-    latency_ms: Annotated[
-        float,
-        Meta(
-            gt=0,
-            le=3_600_000,
-            description="Latency that is not to be exceeded.",
-            extra={"unit": "ms"},
-        ),
-    ] = 1000.0
-    quantile: Annotated[
-        float,
-        Meta(
-            gt=0.5,
-            lt=1,
-            description="Quantile beyond which the worst scenarios are averaged, with "
-            'forecast.risk = "cvar".',
-        ),
-    ] = 0.95
+    latency_ms: float = option(
+        1000.0, "Latency that is not to be exceeded.", "ms", gt=0, le=3_600_000
+    )
+    quantile: float = option(
+        0.95,
+        'Quantile beyond which the worst scenarios are averaged, with forecast.risk = "cvar".',
+        gt=0.5,
+        lt=1,
+    )
 
     @property
     def latency_s(self) -> float:
@@ -52,67 +42,36 @@ PROFILES = {
 }
 
 
-def _by_profile(term: str) -> str:
-    return ", ".join(f"{getattr(weights, term):g} ({name})" for name, weights in PROFILES.items())
+def _weight(term: str, key: str, description: str, **limits: Any) -> float | None:
+    """One that is taken from the profile unless it is set itself."""
+    absent = ", ".join(f"{getattr(each, term):g} ({name})" for name, each in PROFILES.items())
+    example = getattr(PROFILES["balanced"], term)
+    return option(None, description, name=key, absent=absent, example=example, **limits)
 
 
-class Cost(Struct, frozen=True, forbid_unknown_fields=True):
+class Cost(Options):
     """The objective: alpha * latency + beta * resource + gamma * switching."""
 
-    profile: Annotated[
-        Literal["latency", "balanced", "energy"],
-        Meta(
-            description="Preset of the three weights: low latency, a balance, or low energy. A "
-            "weight that is set itself takes precedence."
-        ),
-    ] = "balanced"
-    latency_weight: (
-        Annotated[
-            float,
-            Meta(
-                gt=0,
-                description="Weight of latency.",
-                extra={"absent": _by_profile("latency"), "example": PROFILES["balanced"].latency},
-            ),
-        ]
-        | None
-    ) = field(name="alpha", default=None)
-    resource_weight: (
-        Annotated[
-            float,
-            Meta(
-                ge=0,
-                description="Weight of the resource in use.",
-                extra={"absent": _by_profile("resource"), "example": PROFILES["balanced"].resource},
-            ),
-        ]
-        | None
-    ) = field(name="beta", default=None)
-    switching_weight: (
-        Annotated[
-            float,
-            Meta(
-                ge=0,
-                description="Weight of changing the configuration.",
-                extra={
-                    "absent": _by_profile("switching"),
-                    "example": PROFILES["balanced"].switching,
-                },
-            ),
-        ]
-        | None
-    ) = field(name="gamma", default=None)
-    resource: Annotated[
-        Literal["power", "executors"],
-        Meta(description="What the resource term of the objective counts."),
-    ] = "power"
-    scaling: Annotated[
-        Literal["normalised", "paper"],
-        Meta(
-            description="Scale of the objective's terms: normalised, so that weights mean the same "
-            "for any target and cluster, or as in the paper, to reproduce it."
-        ),
-    ] = "normalised"
+    profile: Literal["latency", "balanced", "energy"] = option(
+        "balanced",
+        "Preset of the three weights: low latency, a balance, or low energy. A weight that is "
+        "set itself takes precedence.",
+    )
+    latency_weight: float | None = _weight("latency", "alpha", "Weight of latency.", gt=0)
+    resource_weight: float | None = _weight(
+        "resource", "beta", "Weight of the resource in use.", ge=0
+    )
+    switching_weight: float | None = _weight(
+        "switching", "gamma", "Weight of changing the configuration.", ge=0
+    )
+    resource: Literal["power", "executors"] = option(
+        "power", "What the resource term of the objective counts."
+    )
+    scaling: Literal["normalised", "paper"] = option(
+        "normalised",
+        "Scale of the objective's terms: normalised, so that weights mean the same for any "
+        "target and cluster, or as in the paper, to reproduce it.",
+    )
 
     @property
     def weights(self) -> CostWeights:
@@ -122,156 +81,95 @@ class Cost(Struct, frozen=True, forbid_unknown_fields=True):
         return CostWeights(*(own if own is not None else usual for own, usual in pairs))
 
 
-class Horizon(Struct, frozen=True, forbid_unknown_fields=True):
+class Horizon(Options):
     """How far and how finely the controller looks ahead."""
 
-    steps: Annotated[
-        int,
-        Meta(ge=1, le=60, description="Number of steps planned ahead.", extra={"unit": "steps"}),
-    ] = 2
-    step_s: Annotated[
-        float, Meta(ge=1, le=60, description="Length of one control step.", extra={"unit": "s"})
-    ] = 1.0
+    steps: int = option(2, "Number of steps planned ahead.", "steps", ge=1, le=60)
+    step_s: float = option(1.0, "Length of one control step.", "s", ge=1, le=60)
 
 
-class Forecast(Struct, frozen=True, forbid_unknown_fields=True):
+class Forecast(Options):
     """The forecast of the arrival rate and how its uncertainty is priced."""
 
-    model: Annotated[
-        str,
-        Meta(
-            pattern=forecaster_pattern(),
-            description="Forecasting model of the arrival rate.",
-            extra={"allowed": ", ".join(forecaster_names())},
-        ),
-    ] = "mixture"
-    season_steps: (
-        Annotated[
-            int,
-            Meta(
-                ge=2,
-                le=1_000_000,
-                description="Length of the season, for forecasting models that have one.",
-                extra={"unit": "steps", "absent": "detected", "example": 60},
-            ),
-        ]
-        | None
-    ) = None
-    scenarios: Annotated[
-        int,
-        Meta(
-            ge=1,
-            le=1000,
-            description="Number of arrival paths drawn from the forecast for one decision.",
-        ),
-    ] = 100
-    risk: Annotated[
-        Literal["mean", "cvar"],
-        Meta(
-            description="How the cost of all scenarios becomes one: their mean, or the conditional "
-            "value at risk, the mean of the worst ones beyond slo.quantile."
-        ),
-    ] = "mean"
+    model: str = option(
+        "mixture",
+        "Forecasting model of the arrival rate.",
+        pattern=forecaster_pattern(),
+        allowed=", ".join(forecaster_names()),
+    )
+    season_steps: int | None = option(
+        None,
+        "Length of the season, for forecasting models that have one.",
+        "steps",
+        ge=2,
+        le=1_000_000,
+        absent="detected",
+        example=60,
+    )
+    scenarios: int = option(
+        100, "Number of arrival paths drawn from the forecast for one decision.", ge=1, le=1000
+    )
+    risk: Literal["mean", "cvar"] = option(
+        "mean",
+        "How the cost of all scenarios becomes one: their mean, or the conditional value at "
+        "risk, the mean of the worst ones beyond slo.quantile.",
+    )
 
 
-class Limits(Struct, frozen=True, forbid_unknown_fields=True):
+class Limits(Options):
     """Constraints of the plan and of the search for it."""
 
-    max_added_per_step: (
-        Annotated[
-            int,
-            Meta(
-                ge=1,
-                le=1000,
-                description="Largest number of executors added in one step.",
-                extra={"unit": "executors", "absent": "unlimited", "example": 4},
-            ),
-        ]
-        | None
-    ) = None
-    max_removed_per_step: (
-        Annotated[
-            int,
-            Meta(
-                ge=1,
-                le=1000,
-                description="Largest number of executors removed in one step.",
-                extra={"unit": "executors", "absent": "unlimited", "example": 2},
-            ),
-        ]
-        | None
-    ) = None
-    min_dwell_steps: Annotated[
-        int,
-        Meta(
-            ge=0,
-            le=1000,
-            description="Smallest number of steps for which a configuration is kept.",
-            extra={"unit": "steps"},
-        ),
-    ] = 0
-    dead_time_s: (
-        Annotated[
-            float,
-            Meta(
-                ge=0,
-                le=3600,
-                description="Time from requesting an executor until it processes rows.",
-                extra={
-                    "unit": "s",
-                    "absent": "learned on Spark, where the horizon follows it; none in simulations",
-                    "example": 1.5,
-                },
-            ),
-        ]
-        | None
-    ) = None
-    power_cap_w: (
-        Annotated[
-            float,
-            Meta(
-                gt=0,
-                description="Power that is not to be exceeded in any step.",
-                extra={"unit": "W", "absent": "unlimited", "example": 60.0},
-            ),
-        ]
-        | None
-    ) = None
-    energy_budget_j: (
-        Annotated[
-            float,
-            Meta(
-                gt=0,
-                description="Energy that is not to be exceeded over one horizon.",
-                extra={"unit": "J", "absent": "unlimited", "example": 250.0},
-            ),
-        ]
-        | None
-    ) = None
-    node_budget: Annotated[
-        int,
-        Meta(
-            ge=1,
-            le=100_000_000,
-            description="Nodes that the search may expand before it returns the best plan found.",
-            extra={"unit": "nodes"},
-        ),
-    ] = 20_000
+    max_added_per_step: Executors | None = option(
+        None, "Largest number of executors added in one step.", absent="unlimited", example=4
+    )
+    max_removed_per_step: Executors | None = option(
+        None, "Largest number of executors removed in one step.", absent="unlimited", example=2
+    )
+    min_dwell_steps: int = option(
+        0, "Smallest number of steps for which a configuration is kept.", "steps", ge=0, le=1000
+    )
+    dead_time_s: SecondsInAnHour | None = option(
+        None,
+        "Time from requesting an executor until it processes rows.",
+        absent="learned on Spark, where the horizon follows it; none in simulations",
+        example=1.5,
+    )
+    power_cap_w: float | None = option(
+        None,
+        "Power that is not to be exceeded in any step.",
+        "W",
+        gt=0,
+        absent="unlimited",
+        example=60.0,
+    )
+    energy_budget_j: float | None = option(
+        None,
+        "Energy that is not to be exceeded over one horizon.",
+        "J",
+        gt=0,
+        absent="unlimited",
+        example=250.0,
+    )
+    node_budget: int = option(
+        20_000,
+        "Nodes that the search may expand before it returns the best plan found.",
+        "nodes",
+        ge=1,
+        le=100_000_000,
+    )
 
 
-class Latency(Struct, frozen=True, forbid_unknown_fields=True):
+class Latency(Options):
     """The model that predicts latency."""
 
-    model: Annotated[
-        Literal["auto", "kingman", "micro-batch"],
-        Meta(
-            description="Model of the latency: Kingman's formula per tuple, Spark's micro-batches, "
-            "or auto: micro-batches on Spark, Kingman's formula in simulations of single operators."
-        ),
-    ] = "auto"
+    model: Literal["auto", "kingman", "micro-batch"] = option(
+        "auto",
+        "Model of the latency: Kingman's formula per tuple, Spark's micro-batches, or auto: "
+        "micro-batches on Spark, Kingman's formula in simulations of single operators.",
+    )
 
 
-class ForesightOptions(Struct, frozen=True, forbid_unknown_fields=True):
+class ForesightOptions(Options):
     """Sections of the configuration, by their names."""
 
     slo: Slo = Slo()

@@ -3,44 +3,41 @@
 Defaults are those of its section 4.
 """
 
-from typing import Annotated
+from mpc.options import (
+    Discount,
+    Options,
+    PositiveShare,
+    ReconfigurationWeight,
+    ResourceWeight,
+    option,
+)
 
-from msgspec import Meta, Struct
 
-from mpc.policies.options import Discount, PositiveShare, ReconfigurationWeight, ResourceWeight
-
-
-class MdpOptions(Struct, frozen=True, forbid_unknown_fields=True):
+class MdpOptions(Options):
     """Value iteration on the arrival transitions and the service cost measured so far."""
 
     resource_weight: ResourceWeight = 0.2
     reconfiguration_weight: ReconfigurationWeight = 0.4
-    violation_weight: Annotated[
-        float,
-        Meta(
-            ge=0,
-            le=1_000_000,
-            description="Cost of a step with the latency over the target. Only the ratio of the "
-            "weights matters.",
-        ),
-    ] = 0.4
+    violation_weight: float = option(
+        0.4,
+        "Cost of a step with the latency over the target. Only the ratio of the weights matters.",
+        ge=0,
+        le=1_000_000,
+    )
     discount: Discount = 0.99
-    rate_levels: Annotated[
-        int,
-        Meta(
-            ge=4,
-            le=400,
-            description="Levels that the arrival rate is rounded up to; their distance follows "
-            "the largest rate seen.",
-            extra={"unit": "levels"},
-        ),
-    ] = 40
+    rate_levels: int = option(
+        40,
+        "Levels that the arrival rate is rounded up to; their distance follows the largest rate "
+        "seen.",
+        "levels",
+        ge=4,
+        le=400,
+    )
 
 
-class MdpRlOptions(MdpOptions, frozen=True, forbid_unknown_fields=True):
+class MdpRlOptions(MdpOptions):
     """Model-based reinforcement learning: one sweep of value iteration a step."""
 
-    violation_smoothing: Annotated[
-        PositiveShare,
-        Meta(description="Weight of the last step in the estimated frequency of violations."),
-    ] = 0.1
+    violation_smoothing: PositiveShare = option(
+        0.1, "Weight of the last step in the estimated frequency of violations."
+    )

@@ -3,75 +3,51 @@ implementation it compares with.
 """
 
 from collections.abc import Iterator
-from typing import Annotated
 
-from msgspec import Meta, Struct
-
-from mpc.policies.options import (
+from mpc.options import (
     Contradiction,
+    Options,
     PositiveSecondsInADay,
     Surroundings,
     ascending,
+    option,
 )
 
 
-class ParameterSearchOptions(Struct, frozen=True, forbid_unknown_fields=True):
+class ParameterSearchOptions(Options):
     """Utilisation thresholds, searched anew whenever the load changes."""
 
-    min_breaches: Annotated[
-        int,
-        Meta(
-            ge=1,
-            le=10_000,
-            description="Fewest consecutive breaches of a threshold before a change.",
-            extra={"unit": "steps"},
-        ),
-    ] = 2
-    max_breaches: Annotated[
-        int,
-        Meta(
-            ge=1,
-            le=10_000,
-            description="Most consecutive breaches of a threshold before a change.",
-            extra={"unit": "steps"},
-        ),
-    ] = 128
-    breaches_step: Annotated[
-        int,
-        Meta(
-            ge=1,
-            le=10_000,
-            description="Increment of the search between min_breaches and max_breaches.",
-            extra={"unit": "steps"},
-        ),
-    ] = 4
-    confidence: Annotated[
-        float,
-        Meta(
-            gt=0,
-            lt=1,
-            description="Accepted probability that the detector of load changes raises a false "
-            "alarm.",
-        ),
-    ] = 0.5
-    history_s: Annotated[
-        PositiveSecondsInADay,
-        Meta(description="Length of the history that candidate thresholds are tried on."),
-    ] = 1200.0
-    violation_executors: (
-        Annotated[
-            float,
-            Meta(
-                ge=0,
-                description="Price of latency above the target, as a number of executors in use.",
-                extra={"unit": "executors", "absent": "executors.max", "example": 24.0},
-            ),
-        ]
-        | None
-    ) = None
-    evaluations: Annotated[
-        int, Meta(ge=1, le=100_000, description="Candidate thresholds tried in one search.")
-    ] = 200
+    min_breaches: int = option(
+        2, "Fewest consecutive breaches of a threshold before a change.", "steps", ge=1, le=10_000
+    )
+    max_breaches: int = option(
+        128, "Most consecutive breaches of a threshold before a change.", "steps", ge=1, le=10_000
+    )
+    breaches_step: int = option(
+        4,
+        "Increment of the search between min_breaches and max_breaches.",
+        "steps",
+        ge=1,
+        le=10_000,
+    )
+    confidence: float = option(
+        0.5,
+        "Accepted probability that the detector of load changes raises a false alarm.",
+        gt=0,
+        lt=1,
+    )
+    history_s: PositiveSecondsInADay = option(
+        1200.0, "Length of the history that candidate thresholds are tried on."
+    )
+    violation_executors: float | None = option(
+        None,
+        "Price of latency above the target, as a number of executors in use.",
+        "executors",
+        ge=0,
+        absent="executors.max",
+        example=24.0,
+    )
+    evaluations: int = option(200, "Candidate thresholds tried in one search.", ge=1, le=100_000)
 
     def contradictions(self, surroundings: Surroundings) -> Iterator[Contradiction]:
         yield from ascending(

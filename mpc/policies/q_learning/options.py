@@ -6,19 +6,20 @@ to the target that is set.
 """
 
 from collections.abc import Iterator
-from typing import Annotated, Literal
+from typing import Literal
 
-from msgspec import Meta, Struct
-
-from mpc.policies.options import (
-    DAY_S,
+from mpc.options import (
     Contradiction,
+    Executors,
     Key,
+    Milliseconds,
+    Options,
     PositiveSecondsInADay,
     PositiveShare,
     Share,
     Surroundings,
     at_most,
+    option,
 )
 
 Initialisation = Literal["zero", "random", "optimised"]
@@ -30,119 +31,72 @@ GRANULARITY_OF_TARGET = 1 / 3
 MAXIMUM_OF_TARGET = 10.0
 
 
-class QLearningOptions(Struct, frozen=True, forbid_unknown_fields=True):
+class QLearningOptions(Options):
     """Temporal difference learning over latency and the direction of the load."""
 
-    executor_granularity: Annotated[
-        int,
-        Meta(
-            ge=1,
-            le=1000,
-            description="Executors added or removed by one action.",
-            extra={"unit": "executors"},
-        ),
-    ] = 1
-    max_latency_ms: (
-        Annotated[
-            float,
-            Meta(
-                gt=0,
-                description="Latency above which all latencies are one state.",
-                extra={"unit": "ms", "absent": "ten times the target", "example": 5_000.0},
-            ),
-        ]
-        | None
-    ) = None
-    latency_granularity_ms: (
-        Annotated[
-            float,
-            Meta(
-                gt=0,
-                description="Width of one latency state.",
-                extra={"unit": "ms", "absent": "a third of the target", "example": 250.0},
-            ),
-        ]
-        | None
-    ) = None
-    arrivals_granularity_per_s: (
-        Annotated[
-            float,
-            Meta(
-                gt=0,
-                description="Smallest change of the arrival rate that counts as one.",
-                extra={"unit": "items/s", "absent": "every change counts", "example": 5.0},
-            ),
-        ]
-        | None
-    ) = None
-    window_s: Annotated[
-        PositiveSecondsInADay,
-        Meta(description="Sliding window over which latency and arrivals are averaged."),
-    ] = 120.0
-    decision_interval_s: Annotated[
-        PositiveSecondsInADay, Meta(description="Time between two decisions.")
-    ] = 60.0
-    batch_interval_s: (
-        Annotated[
-            float,
-            Meta(
-                gt=0,
-                le=DAY_S,
-                description="Trigger interval of the query, by which waiting batches are counted "
-                '(executor_strategy = "queue-aware").',
-                extra={"unit": "s", "absent": "the control step", "example": 10.0},
-            ),
-        ]
-        | None
-    ) = None
-    learning_factor: Annotated[
-        PositiveShare, Meta(description="Weight of a new experience against the earlier ones.")
-    ] = 0.7
-    discount_factor: Annotated[
-        float,
-        Meta(ge=0, lt=1, description="Weight of later rewards against the immediate one."),
-    ] = 0.9
-    initialisation: Annotated[
-        Initialisation,
-        Meta(description="Values of the actions before anything is learned."),
-    ] = "optimised"
-    exploration: Annotated[
-        ExplorationKind,
-        Meta(
-            description="Choice of an action: always the best known one, or a random one with "
-            "probability epsilon, constant or decreasing."
-        ),
-    ] = "greedy"
-    epsilon: Annotated[Share, Meta(description="Probability of a random action.")] = 0.2
-    epsilon_step: Annotated[
-        Share,
-        Meta(
-            description="Amount by which epsilon falls with every decision "
-            '(exploration = "decreasing-epsilon").'
-        ),
-    ] = 0.05
-    reward: Annotated[
-        RewardKind,
-        Meta(description="Action that is rewarded while latency is below the target."),
-    ] = "prefer-scale-in"
-    executor_strategy: Annotated[
-        StrategyKind,
-        Meta(
-            description="Executors of one action: always the same number, more with each "
-            "repetition, or as many as batches wait too long."
-        ),
-    ] = "queue-aware"
-    seed: (
-        Annotated[
-            int,
-            Meta(
-                ge=0,
-                description="Seed of the random values and actions of this policy.",
-                extra={"absent": "that of the run", "example": 1},
-            ),
-        ]
-        | None
-    ) = None
+    executor_granularity: Executors = option(1, "Executors added or removed by one action.")
+    max_latency_ms: Milliseconds | None = option(
+        None,
+        "Latency above which all latencies are one state.",
+        absent="ten times the target",
+        example=5_000.0,
+    )
+    latency_granularity_ms: Milliseconds | None = option(
+        None, "Width of one latency state.", absent="a third of the target", example=250.0
+    )
+    arrivals_granularity_per_s: float | None = option(
+        None,
+        "Smallest change of the arrival rate that counts as one.",
+        "items/s",
+        gt=0,
+        absent="every change counts",
+        example=5.0,
+    )
+    window_s: PositiveSecondsInADay = option(
+        120.0, "Sliding window over which latency and arrivals are averaged."
+    )
+    decision_interval_s: PositiveSecondsInADay = option(60.0, "Time between two decisions.")
+    batch_interval_s: PositiveSecondsInADay | None = option(
+        None,
+        "Trigger interval of the query, by which waiting batches are counted (executor_strategy "
+        '= "queue-aware").',
+        absent="the control step",
+        example=10.0,
+    )
+    learning_factor: PositiveShare = option(
+        0.7, "Weight of a new experience against the earlier ones."
+    )
+    discount_factor: float = option(
+        0.9, "Weight of later rewards against the immediate one.", ge=0, lt=1
+    )
+    initialisation: Initialisation = option(
+        "optimised", "Values of the actions before anything is learned."
+    )
+    exploration: ExplorationKind = option(
+        "greedy",
+        "Choice of an action: always the best known one, or a random one with probability "
+        "epsilon, constant or decreasing.",
+    )
+    epsilon: Share = option(0.2, "Probability of a random action.")
+    epsilon_step: Share = option(
+        0.05,
+        'Amount by which epsilon falls with every decision (exploration = "decreasing-epsilon").',
+    )
+    reward: RewardKind = option(
+        "prefer-scale-in", "Action that is rewarded while latency is below the target."
+    )
+    executor_strategy: StrategyKind = option(
+        "queue-aware",
+        "Executors of one action: always the same number, more with each repetition, or as many "
+        "as batches wait too long.",
+    )
+    seed: int | None = option(
+        None,
+        "Seed of the random values and actions of this policy.",
+        ge=0,
+        absent="that of the run",
+        example=1,
+    )
 
     def latency_granularity_s(self, target_s: float) -> float:
         width_ms = self.latency_granularity_ms
@@ -168,16 +122,11 @@ class QLearningOptions(Struct, frozen=True, forbid_unknown_fields=True):
             )
 
 
-class ValueIterationOptions(QLearningOptions, frozen=True, forbid_unknown_fields=True):
+class ValueIterationOptions(QLearningOptions):
     """A model learned in a training period, solved by value iteration, then q-learning."""
 
-    training_s: Annotated[
-        PositiveSecondsInADay,
-        Meta(
-            description="Length of the training period, in which actions are explored with "
-            "decreasing epsilon."
-        ),
-    ] = 300.0
-    iterations: Annotated[
-        int, Meta(ge=1, le=10_000, description="Sweeps of the value iteration.")
-    ] = 10
+    training_s: PositiveSecondsInADay = option(
+        300.0,
+        "Length of the training period, in which actions are explored with decreasing epsilon.",
+    )
+    iterations: int = option(10, "Sweeps of the value iteration.", ge=1, le=10_000)

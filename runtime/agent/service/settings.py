@@ -1,8 +1,8 @@
 """Every option of the agent, declared once: key, type, default, unit, range, meaning.
 
-Read by the same strict loader as the controller's configuration (`runtime.config`); the conventions
-of `Meta.extra` are those of `runtime.config.schema`. What options say together is checked in
-`contradictions` below. Who may write the file is checked by the daemon, not here.
+Read by the same strict loader as the controller's configuration (`runtime.config`). What options
+say together is checked in `contradictions` below. Who may write the file is checked by the daemon,
+not here.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,271 +10,198 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Meta
 
-from runtime.config.strict import Contradiction, read_strictly
+from mpc.options import (
+    AbsolutePath,
+    Contradiction,
+    FrequencyKhz,
+    Options,
+    Port,
+    SecondsInAnHour,
+    option,
+)
+from runtime.config.strict import read_strictly
 
 DEFAULT_PATH = Path("/etc/foresight/agent.toml")
 
 
-def _number(
-    description: str, least: float, most: float, unit: str | None = None, **extra: object
-) -> Meta:
-    extra |= {} if unit is None else {"unit": unit}
-    return Meta(ge=least, le=most, description=description, extra=extra)
-
-
-def _positive(description: str, most: float, unit: str) -> Meta:
-    return Meta(gt=0, le=most, description=description, extra={"unit": unit})
-
-
-def _path(description: str, longest: int = 1024, **extra: object) -> Meta:
-    extra.setdefault("kind", "an absolute path")
-    return Meta(pattern=r"^/[^\x00]*$", max_length=longest, description=description, extra=extra)
-
-
-def _text(description: str, pattern: str, longest: int | None = None, **extra: object) -> Meta:
-    return Meta(pattern=pattern, max_length=longest, description=description, extra=extra)
-
-
-class Listen(Struct, frozen=True, forbid_unknown_fields=True):
+class Listen(Options):
     """Where controllers reach the agent."""
 
-    address: (
-        Annotated[
-            str,
-            _text(
-                "IP address on which controllers reach the agent; anything but a loopback address "
-                "needs [tls].",
-                r"^[0-9A-Fa-f:.]+$",
-                longest=45,
-                kind="an IP address",
-                absent="no TCP, the UNIX socket alone",
-                example="127.0.0.1",
-            ),
-        ]
-        | None
-    ) = None
-    port: Annotated[
-        int, _number("TCP port for controllers; 0 takes a free one and logs it.", 0, 65535)
-    ] = 9797
-    socket: Annotated[
-        str,
-        _path(
-            "UNIX socket for administration on this host, created with mode 0660.",
-            longest=107,
-            kind="an absolute path of at most 107 characters",
-        ),
-    ] = "/run/foresight/agent.sock"
-    socket_group: (
-        Annotated[
-            str,
-            _text(
-                "Group whose members may use the UNIX socket.",
-                r"^[a-z_][a-z0-9_-]{0,31}$",
-                kind="the name of a group",
-                absent="the agent's own group",
-                example="foresight",
-            ),
-        ]
-        | None
-    ) = None
+    address: str | None = option(
+        None,
+        "IP address on which controllers reach the agent; anything but a loopback address needs "
+        "[tls].",
+        max_length=45,
+        pattern=r"^[0-9A-Fa-f:.]+$",
+        kind="an IP address",
+        absent="no TCP, the UNIX socket alone",
+        example="127.0.0.1",
+    )
+    port: Port = option(9797, "TCP port for controllers; 0 takes a free one and logs it.")
+    socket: str = option(
+        "/run/foresight/agent.sock",
+        "UNIX socket for administration on this host, created with mode 0660.",
+        max_length=107,
+        pattern=r"^/[^\x00]*$",
+        kind="an absolute path of at most 107 characters",
+    )
+    socket_group: str | None = option(
+        None,
+        "Group whose members may use the UNIX socket.",
+        pattern=r"^[a-z_][a-z0-9_-]{0,31}$",
+        kind="the name of a group",
+        absent="the agent's own group",
+        example="foresight",
+    )
 
 
-class Tls(Struct, frozen=True, forbid_unknown_fields=True):
+class Tls(Options):
     """Mutual TLS 1.3 for controllers: all of these, or none on loopback."""
 
-    authority: (
-        Annotated[
-            str,
-            _path(
-                "Certificate of the private authority that signs the controllers' certificates.",
-                absent="no TLS",
-                example="/etc/foresight/ca.pem",
-            ),
-        ]
-        | None
-    ) = None
-    certificate: (
-        Annotated[
-            str,
-            _path(
-                "Certificate of this agent.", absent="no TLS", example="/etc/foresight/agent.pem"
-            ),
-        ]
-        | None
-    ) = None
-    key: (
-        Annotated[
-            str,
-            _path(
-                "Private key of this agent, readable by its owner alone.",
-                absent="no TLS",
-                example="/etc/foresight/agent.key",
-            ),
-        ]
-        | None
-    ) = None
-    allowed: Annotated[
-        tuple[Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$")], ...],
-        Meta(
+    authority: AbsolutePath | None = option(
+        None,
+        "Certificate of the private authority that signs the controllers' certificates.",
+        absent="no TLS",
+        example="/etc/foresight/ca.pem",
+    )
+    certificate: AbsolutePath | None = option(
+        None, "Certificate of this agent.", absent="no TLS", example="/etc/foresight/agent.pem"
+    )
+    key: AbsolutePath | None = option(
+        None,
+        "Private key of this agent, readable by its owner alone.",
+        absent="no TLS",
+        example="/etc/foresight/agent.key",
+    )
+    allowed: tuple[Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$")], ...] = (
+        option(
+            ("controller",),
+            "Names of the controllers that may send commands, as in their certificates.",
             max_length=64,
-            description="Names of the controllers that may send commands, as in their "
-            "certificates.",
-            extra={"kind": "a list of at most 64 names"},
-        ),
-    ] = ("controller",)
+            kind="a list of at most 64 names",
+        )
+    )
 
 
-class FrequencyRules(Struct, frozen=True, forbid_unknown_fields=True):
+class FrequencyRules(Options):
     """What controllers may do to the CPU frequency."""
 
-    actuation: Annotated[
-        Literal["cap", "userspace"],
-        Meta(
-            description="How the frequency is lowered: cap limits it and leaves the governor "
-            "alone, userspace switches to the userspace governor and sets the speed."
-        ),
-    ] = "cap"
-    floor_khz: (
-        Annotated[
-            int,
-            _number(
-                "Lowest frequency that a controller may cap the CPUs at.",
-                10_000,
-                10_000_000,
-                "kHz",
-                absent="the hardware minimum",
-                example=1_200_000,
-            ),
-        ]
-        | None
-    ) = None
-    min_dwell_ms: Annotated[
-        int, _number("Shortest time between two changes of the frequency.", 0, 60_000, "ms")
-    ] = 200
-    may_move_minimum: Annotated[
-        bool,
-        Meta(description="Whether controllers may set the lower limit (scaling_min_freq) as well."),
-    ] = False
+    actuation: Literal["cap", "userspace"] = option(
+        "cap",
+        "How the frequency is lowered: cap limits it and leaves the governor alone, userspace "
+        "switches to the userspace governor and sets the speed.",
+    )
+    floor_khz: FrequencyKhz | None = option(
+        None,
+        "Lowest frequency that a controller may cap the CPUs at.",
+        "kHz",
+        absent="the hardware minimum",
+        example=1_200_000,
+    )
+    min_dwell_ms: int = option(
+        200, "Shortest time between two changes of the frequency.", "ms", ge=0, le=60_000
+    )
+    may_move_minimum: bool = option(
+        False, "Whether controllers may set the lower limit (scaling_min_freq) as well."
+    )
 
 
-class EnergyRules(Struct, frozen=True, forbid_unknown_fields=True):
+class EnergyRules(Options):
     """How the energy of the host is read."""
 
-    meter: Annotated[
-        Literal["auto", "powercap", "pyrapl", "modelled", "none"],
-        Meta(description="Energy meter to use; auto takes the best one that works on this host."),
-    ] = "auto"
-    full_power_w: Annotated[
-        float,
-        _positive(
-            "Power of the host under full load, from which the modelled meter estimates.",
-            100_000,
-            "W",
-        ),
-    ] = 100.0
+    meter: Literal["auto", "powercap", "pyrapl", "modelled", "none"] = option(
+        "auto", "Energy meter to use; auto takes the best one that works on this host."
+    )
+    full_power_w: float = option(
+        100.0,
+        "Power of the host under full load, from which the modelled meter estimates.",
+        "W",
+        gt=0,
+        le=100_000,
+    )
 
 
-class CallerLimits(Struct, frozen=True, forbid_unknown_fields=True):
+class CallerLimits(Options):
     """Limits on what callers may cost the host."""
 
-    requests_per_s: Annotated[
-        float,
-        _positive("Requests that one caller may send in the long run.", 10_000, "1/s"),
-    ] = 20.0
-    burst: Annotated[
-        int, _number("Requests that one caller may send at once after a pause.", 1, 10_000)
-    ] = 40
-    max_connections: Annotated[
-        int, _number("Connections that may be open at the same time.", 1, 1000)
-    ] = 32
-    timeout_s: Annotated[
-        float,
-        _number("Longest TLS handshake, and longest wait for a complete request.", 0.1, 60, "s"),
-    ] = 5.0
-    idle_timeout_s: Annotated[
-        float, _number("Time after which an idle connection is closed.", 1, 3600, "s")
-    ] = 75.0
+    requests_per_s: float = option(
+        20.0, "Requests that one caller may send in the long run.", "1/s", gt=0, le=10_000
+    )
+    burst: int = option(
+        40, "Requests that one caller may send at once after a pause.", ge=1, le=10_000
+    )
+    max_connections: int = option(
+        32, "Connections that may be open at the same time.", ge=1, le=1000
+    )
+    timeout_s: float = option(
+        5.0, "Longest TLS handshake, and longest wait for a complete request.", "s", ge=0.1, le=60
+    )
+    idle_timeout_s: float = option(
+        75.0, "Time after which an idle connection is closed.", "s", ge=1, le=3600
+    )
 
 
-class AgentFiles(Struct, frozen=True, forbid_unknown_fields=True):
+class AgentFiles(Options):
     """Where the agent keeps its journal and its audit log."""
 
-    state: Annotated[
-        str, _path("Folder of the journal that keeps the original frequency limits.")
-    ] = "/var/lib/foresight"
-    audit: Annotated[
-        str, _path("Audit log: every command, accepted or refused, one JSON line each.")
-    ] = "/var/log/foresight/audit.jsonl"
-    audit_max_mb: Annotated[
-        int,
-        _number("Size at which the audit log is rotated; one older file is kept.", 1, 10_000, "MB"),
-    ] = 50
+    state: AbsolutePath = option(
+        "/var/lib/foresight", "Folder of the journal that keeps the original frequency limits."
+    )
+    audit: AbsolutePath = option(
+        "/var/log/foresight/audit.jsonl",
+        "Audit log: every command, accepted or refused, one JSON line each.",
+    )
+    audit_max_mb: int = option(
+        50, "Size at which the audit log is rotated; one older file is kept.", "MB", ge=1, le=10_000
+    )
 
 
-class ExecutorRules(Struct, frozen=True, forbid_unknown_fields=True):
+class ExecutorRules(Options):
     """Which Spark executors belong to this host."""
 
-    hostname: (
-        Annotated[
-            str,
-            _text(
-                "Host name under which the executors of this host are registered with Spark; "
-                "others are ignored.",
-                r"^[A-Za-z0-9][A-Za-z0-9.:_-]{0,252}$",
-                kind="a host name or IP address",
-                absent="all executors on this machine",
-                example="127.0.0.2",
-            ),
-        ]
-        | None
-    ) = None
+    hostname: str | None = option(
+        None,
+        "Host name under which the executors of this host are registered with Spark; others are "
+        "ignored.",
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9.:_-]{0,252}$",
+        kind="a host name or IP address",
+        absent="all executors on this machine",
+        example="127.0.0.2",
+    )
 
 
-class Emulation(Struct, frozen=True, forbid_unknown_fields=True):
+class Emulation(Options):
     """An emulated host in place of the real one, for machines without cpufreq or RAPL."""
 
-    enabled: Annotated[bool, Meta(description="Whether the host is emulated.")] = False
-    driver: Annotated[
-        Literal["acpi-cpufreq", "intel_pstate", "intel_cpufreq", "amd-pstate-epp"],
-        Meta(description="Frequency driver whose behaviour is emulated."),
-    ] = "acpi-cpufreq"
-    cpus: Annotated[
-        int, _number("Number of emulated CPUs, each with a frequency policy of its own.", 1, 1024)
-    ] = 2
-    min_khz: Annotated[
-        int, _number("Lowest frequency of the emulated CPUs.", 10_000, 10_000_000, "kHz")
-    ] = 1_200_000
-    max_khz: Annotated[
-        int, _number("Highest frequency of the emulated CPUs.", 10_000, 10_000_000, "kHz")
-    ] = 2_000_000
-    share: Annotated[
-        float,
-        _number(
-            "Share of a real core that one emulated CPU has at its highest frequency; less than 1 "
-            "puts more emulated CPUs on a machine than it has cores and needs a throttle.",
-            0.02,
-            1,
-        ),
-    ] = 1.0
-    free_cpu_s: Annotated[
-        float,
-        _number(
-            "CPU time that a new executor may use before its share is enforced, so that it starts "
-            "as fast as on a real host.",
-            0,
-            3600,
-            "s",
-        ),
-    ] = 0.0
-    throttle: Annotated[
-        Literal["auto", "cgroup-v1", "cgroup-v2", "duty-cycle", "none"],
-        Meta(description="How executors are slowed down to the emulated frequency."),
-    ] = "auto"
+    enabled: bool = option(False, "Whether the host is emulated.")
+    driver: Literal["acpi-cpufreq", "intel_pstate", "intel_cpufreq", "amd-pstate-epp"] = option(
+        "acpi-cpufreq", "Frequency driver whose behaviour is emulated."
+    )
+    cpus: int = option(
+        2, "Number of emulated CPUs, each with a frequency policy of its own.", ge=1, le=1024
+    )
+    min_khz: FrequencyKhz = option(1_200_000, "Lowest frequency of the emulated CPUs.", "kHz")
+    max_khz: FrequencyKhz = option(2_000_000, "Highest frequency of the emulated CPUs.", "kHz")
+    share: float = option(
+        1.0,
+        "Share of a real core that one emulated CPU has at its highest frequency; less than 1 "
+        "puts more emulated CPUs on a machine than it has cores and needs a throttle.",
+        ge=0.02,
+        le=1,
+    )
+    free_cpu_s: SecondsInAnHour = option(
+        0.0,
+        "CPU time that a new executor may use before its share is enforced, so that it starts as "
+        "fast as on a real host.",
+    )
+    throttle: Literal["auto", "cgroup-v1", "cgroup-v2", "duty-cycle", "none"] = option(
+        "auto", "How executors are slowed down to the emulated frequency."
+    )
 
 
-class AgentConfig(Struct, frozen=True, forbid_unknown_fields=True):
+class AgentConfig(Options):
     """The whole configuration of an agent."""
 
     listen: Listen = Listen()

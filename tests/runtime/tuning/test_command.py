@@ -9,7 +9,7 @@ import typer
 from typer.testing import CliRunner
 
 from runtime.cli import pause, tune
-from runtime.config import load_config
+from runtime.config import ConfigError, load_config
 from runtime.control.journal import StepJournal
 from tests.runtime.control.records import plain_record
 
@@ -102,3 +102,10 @@ def test_pause_and_resume(app: typer.Typer, tmp_path: Path) -> None:
     assert said("pause") == f"{folder}: is paused already"
     assert said("resume") == f"{folder}: resumed"
     assert said("resume") == f"{folder}: was not paused"
+
+
+def test_a_policy_without_weights_is_refused(app: typer.Typer, rates: Path) -> None:
+    result = CliRunner().invoke(app, ["tune", "--rates", str(rates), "--set", "policy=hpa", *SMALL])
+    assert isinstance(result.exception, ConfigError)
+    assert "policy" in str(result.exception)
+    assert "must be foresight" in str(result.exception)
