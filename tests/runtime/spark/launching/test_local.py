@@ -4,9 +4,8 @@ configuration. That it runs is tested on the examples."""
 from pathlib import Path
 
 import pytest
-import typer
 
-from runtime.cli import submit as command
+from runtime.cli.main import run
 from runtime.config import Config, load_config
 from runtime.spark.launching.local_application import (
     EMULATED_HOST_W,
@@ -96,7 +95,15 @@ def test_what_cannot_run_is_refused_before_anything_starts(
     ],
 )
 def test_flags_that_do_not_go_together_are_wrong_usage(
-    tmp_path: Path, local: str | None, emulate: bool, master: str | None, words: str
+    tmp_path: Path,
+    local: str | None,
+    emulate: bool,
+    master: str | None,
+    words: str,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    with pytest.raises(typer.BadParameter, match=words):
-        command.submit(tmp_path / "app.py", local=local, emulate=emulate, master=master)
+    flags = ["--emulate"] if emulate else []
+    flags += [] if local is None else ["--local", local]
+    flags += [] if master is None else ["--master", master]
+    assert run(["submit", *flags, str(tmp_path / "app.py")]) == 2
+    assert words in " ".join(capsys.readouterr().err.split())
