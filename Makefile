@@ -10,7 +10,7 @@ PAPER := reports/paper-random-walk
 DEMO := reports/hft
 EXAMPLES := tests/end_to_end/spark/test_examples.py
 
-.PHONY: install demo paper test test-core test-spark test-examples package check format docs lock java chromium clean force
+.PHONY: install demo paper test test-core test-spark test-commands test-examples package check format docs lock java chromium clean force
 .NOTPARALLEL:
 
 install: $(INSTALLED) java
@@ -26,11 +26,15 @@ paper: $(INSTALLED)
 test: test-core test-spark
 
 test-core: $(INSTALLED) java chromium
-	$(BIN)/pytest -n 2 --dist loadscope -m "not spark"
+	$(BIN)/pytest -n 2 --dist loadscope -m "not spark and not commands"
 
 # On real Spark clusters of this machine; the tests that share a driver stay in one process.
 test-spark: $(INSTALLED) java
 	$(BIN)/pytest -n 2 --dist loadgroup --durations 8 -m spark tests/end_to_end/spark --ignore $(EXAMPLES)
+
+# Every command that README and docs show, shortened by its own options; two minutes.
+test-commands: $(INSTALLED)
+	$(BIN)/pytest -n 2 -m commands tests/end_to_end
 
 # The examples as the documentation starts them; two minutes.
 test-examples: $(INSTALLED) java

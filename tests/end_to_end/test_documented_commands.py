@@ -118,6 +118,7 @@ def test_every_target_of_make_exists(line: str) -> None:
     assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
 
 
+@pytest.mark.commands
 @pytest.mark.parametrize("line", RUN)
 def test_it_runs(line: str, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     entry = RUN[line]
@@ -171,6 +172,7 @@ def check_file(path: Path) -> None:
             assert text
 
 
+@pytest.mark.commands
 def test_make_paper(folder: Path) -> None:
     """The line of its recipe, on a walk of a few seconds and with two of the policies."""
     recipe = subprocess.run(
