@@ -10,6 +10,7 @@ learned from is the one that was carried out, that is the change in replicas, wh
 the proposed one when the application manager did not grant it (the paper does not say).
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Literal
 
@@ -87,7 +88,7 @@ class OperatorModel:
         return table
 
 
-class LearningScaling:
+class LearningScaling(ABC):
     """A table of Q(s, .), learned from every sample and followed greedily.
 
     The score of a proposal (section 5.2) is its expected gain over doing nothing, divided by the
@@ -119,9 +120,9 @@ class LearningScaling:
             return kept(f"no change {why}")
         return Proposal(change, gains[change] / self._largest_gain, f"{_WORDS[change]} {why}")
 
+    @abstractmethod
     def _learn(self, before: State | None, now: State, response_s: float | None) -> None:
         """Update the table; `before` is None where the last state is not known."""
-        raise NotImplementedError
 
     def _choose(self, state: State) -> tuple[Change, str]:
         return CHANGES[int(np.argmin(self._table[state]))], "by its estimates"

@@ -11,6 +11,8 @@ rate, all executors count as meeting it: Eq. 1 would take the fewest there, as a
 A backlog is no part of the state, as in the paper. The frequency stays at its maximum.
 """
 
+from abc import ABC, abstractmethod
+
 import numpy as np
 
 from mpc.bounds import Bounds
@@ -29,7 +31,7 @@ MOST_SWEEPS = 2_000
 """Enough for it from nothing at a discount of 0.99; the next step goes on from there."""
 
 
-class OneOperatorMdp:
+class OneOperatorMdp(ABC):
     """The process of one operator, which both policies solve: `_learn` from what was measured, then
     `_ahead`, the cost of being anywhere after this step, decides."""
 
@@ -67,12 +69,13 @@ class OneOperatorMdp:
         levels = len(self._values)
         self._values = self._values[np.minimum(2 * np.arange(levels), levels - 1)]
 
+    @abstractmethod
     def _learn(self, measurement: Measurement, _level: int | None) -> None:
-        raise NotImplementedError
+        """From what was measured and the rate level of it; None: the rate was not measured."""
 
+    @abstractmethod
     def _ahead(self) -> FloatArray | None:
         """(levels, executors); None where the costs are not known yet."""
-        raise NotImplementedError
 
     def _stage_cost(self, violated: FloatArray) -> FloatArray:
         """Where all numbers of executors most likely violate, the largest counts as the way out."""

@@ -1,6 +1,7 @@
 """A problem on a part of its space costs what the whole one costs for the same trajectory."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ PART = ConfigurationSpace(3, 5, (1_000_000, 2_000_000))
 HORIZON = 4
 
 
-def problem(backlog_items: float = 0.0, **constraints: object) -> HorizonProblem:
+def problem(backlog_items: float = 0.0, **constraints: Any) -> HorizonProblem:
     generator = np.random.default_rng(3)
     speed = SPACE.executors[:, None] * SPACE.frequencies_hz[None, :] / 1e9
     backlog = None
@@ -30,7 +31,7 @@ def problem(backlog_items: float = 0.0, **constraints: object) -> HorizonProblem
         resource_cost=0.1 * speed,
         executor_switching=0.05,
         frequency_switching=0.05,
-        constraints=Constraints(power_w=speed, **constraints),  # type: ignore[arg-type]
+        constraints=Constraints(power_w=speed, **constraints),
         backlog=backlog,
     )
 

@@ -2,6 +2,7 @@
 
 import threading
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -191,9 +192,9 @@ def test_the_clock_ends_with_the_stop() -> None:
     [
         None,
         "scale out",
-        Decision(None, "no target"),  # type: ignore[arg-type]
-        Decision(Configuration(2.5, 2_000_000), "half an executor"),  # type: ignore[arg-type]
-        Decision(Configuration(None, None), "nothing"),  # type: ignore[arg-type]
+        Decision(cast(Any, None), "no target"),
+        Decision(Configuration(cast(Any, 2.5), 2_000_000), "half an executor"),
+        Decision(Configuration(cast(Any, None), cast(Any, None)), "nothing"),
     ],
 )
 def test_a_policy_that_decides_nonsense_once_costs_one_step(
