@@ -226,26 +226,29 @@ def test_nothing_a_policy_raises_ends_the_loop(tmp_path: Path, error: BaseExcept
     assert any(EventKind.STEP_FAILED in kinds(record) for record in seen)
 
 
-@pytest.mark.parametrize("part", ["watch", "steer", "details", "is_alive"])
+@pytest.mark.parametrize("part", ["measure", "steer", "watch", "details", "is_alive"])
 def test_nothing_a_cluster_raises_ends_the_loop(tmp_path: Path, part: str) -> None:
-    run = LoopRun(tmp_path, steps=8)
+    """One call fails, between two steps that are well."""
+    # Advice watches and does not steer.
+    options = (*SHORT, "mode=advise") if part == "watch" else SHORT
+    run = LoopRun(tmp_path, options, steps=8)
+    failed: list[str] = []
 
-    def on_step(record: StepRecord) -> None:
-        broken = record.measurement.step == 2
-        assert run.cluster is not None
-        if broken:
-            original[part] = getattr(run.cluster, part)
+    def break_once(record: StepRecord) -> None:
+        if record.measurement.step == 2:
+            working = getattr(run.cluster, part)
+
+            def fail(*_: object) -> None:
+                setattr(run.cluster, part, working)
+                failed.append(part)
+                raise RuntimeError("the gateway is gone")
+
             setattr(run.cluster, part, fail)
-        elif record.measurement.step == 4 or part in original:
-            setattr(run.cluster, part, original.pop(part, getattr(run.cluster, part)))
 
-    def fail(*_: object) -> None:
-        setattr(run.cluster, part, original[part])
-        raise RuntimeError("the gateway is gone")
-
-    original: dict[str, object] = {}
-    run.on_step = on_step
+    run.on_step = break_once
     seen = run.run()
+    assert failed == [part]
+    assert any(EventKind.STEP_FAILED in kinds(record) for record in seen)
     assert seen[-1].measurement.step >= 6
 
 
