@@ -9,8 +9,9 @@ INSTALLED := $(VENV)/.installed
 PAPER := reports/paper-random-walk
 DEMO := reports/hft
 EXAMPLES := tests/end_to_end/spark/test_examples.py
+LONG := $(addprefix tests/end_to_end/spark/,test_asked_sources.py test_lost_executors.py test_replay.py)
 
-.PHONY: install demo paper test test-core test-spark test-commands test-examples package check format docs lock java chromium clean force
+.PHONY: install demo paper test test-core test-spark test-commands test-examples test-long test-platforms test-kafka package check format docs lock java chromium clean force
 .NOTPARALLEL:
 
 install: $(INSTALLED) java
@@ -26,11 +27,12 @@ paper: $(INSTALLED)
 test: test-core test-spark
 
 test-core: $(INSTALLED) java chromium
-	$(BIN)/pytest -n 2 --dist loadscope -m "not spark and not commands"
+	$(BIN)/pytest -n 2 --dist loadscope -m "not spark and not commands and not platforms and not kafka"
 
 # On real Spark clusters of this machine; the tests that share a driver stay in one process.
 test-spark: $(INSTALLED) java
-	$(BIN)/pytest -n 2 --dist loadgroup --durations 8 -m spark tests/end_to_end/spark --ignore $(EXAMPLES)
+	$(BIN)/pytest -n 2 --dist loadgroup --durations 8 -m spark tests/end_to_end/spark \
+		$(addprefix --ignore=,$(EXAMPLES) $(LONG))
 
 # Every command that README and docs show, shortened by its own options; two minutes.
 test-commands: $(INSTALLED)
@@ -39,6 +41,18 @@ test-commands: $(INSTALLED)
 # The examples as the documentation starts them; two minutes.
 test-examples: $(INSTALLED) java
 	$(BIN)/pytest -m spark $(EXAMPLES) tests/runtime/tuning/test_on_spark.py
+
+# Spark's Kubernetes scheduler; two minutes.
+test-platforms: $(INSTALLED) java
+	$(BIN)/pytest --durations 8 -m platforms tests/platforms
+
+# A broker and Spark's source for it come by Maven; skipped where it is out of reach.
+test-kafka: $(INSTALLED) java
+	$(BIN)/pytest --durations 8 -m kafka tests/platforms/kafka
+
+# Whole waves of load and lost executors on a cluster, which take minutes each.
+test-long: $(INSTALLED) java
+	$(BIN)/pytest -m spark $(LONG)
 
 package: $(INSTALLED)
 	scripts/package.sh $(VENV) dist

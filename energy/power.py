@@ -84,14 +84,12 @@ class CalibratedPower:
     per_executor_ghz3_w: float
 
     def __post_init__(self) -> None:
-        coefficients = (
-            self.base_w,
-            self.per_ghz_w,
-            self.per_executor_ghz_w,
-            self.per_executor_ghz3_w,
-        )
-        if not all(0 <= coefficient < np.inf for coefficient in coefficients):
-            raise ValueError(f"coefficients must be finite and at least 0, got {coefficients}")
+        if not all(0 <= coefficient < np.inf for coefficient in self.coefficients):
+            raise ValueError(f"coefficients must be finite and at least 0, got {self.coefficients}")
+
+    @property
+    def coefficients(self) -> tuple[float, float, float, float]:
+        return self.base_w, self.per_ghz_w, self.per_executor_ghz_w, self.per_executor_ghz3_w
 
     def power_w(self, executors: ArrayLike, frequency_khz: ArrayLike) -> NDArray[np.float64]:
         ghz = np.asarray(frequency_khz, dtype=np.float64) / KHZ_PER_GHZ

@@ -25,7 +25,8 @@ class Forecaster(Protocol):
         ...
 
     def forecast(self, steps: int) -> FloatArray | None:
-        """The next `steps` values: finite and between 0 and three times the recent maximum.
+        """The next `steps` values: finite and between 0 and three times the recent maximum, or
+        three times what a memory of other days foresees.
 
         `None` only before the first observation.
         """

@@ -49,8 +49,8 @@ class Intake:
         """Three times the recent maximum: the largest forecast worth believing."""
         return JUMP_RATIO * max(self._recent) if self._recent else None
 
-    def accept(self, value: float | None) -> Reading | None:
-        """The value to learn from, or None for a gap."""
+    def accept(self, value: float | None, foreseen: float | None = None) -> Reading | None:
+        """The value to learn from, or None for a gap. `foreseen` is what was forecast for it."""
         if value is None or not math.isfinite(value) or value < 0.0:
             return None
         value = float(value) if value >= _NOTHING else 0.0
@@ -70,6 +70,11 @@ class Intake:
         # After nothing but zeros there is no scale to call anything an outlier.
         rising = high > 0.0 and value > JUMP_RATIO * high * _ROUNDING
         falling = value * JUMP_RATIO * _ROUNDING < low
+        # Only a memory of other days forecasts so much, and where it comes it is no glitch.
+        expected = foreseen or 0.0
+        near = expected / JUMP_RATIO <= value <= JUMP_RATIO * expected
+        if rising and near and expected > JUMP_RATIO * max(self._recent) * _ROUNDING:
+            return self._shift(value, (value,))
         if not rising and not falling:
             self._suspects.clear()
             self._past = ()

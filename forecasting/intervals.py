@@ -16,9 +16,11 @@ from forecasting.checks import check_steps
 from forecasting.compiled import compiled
 from forecasting.contract import FloatArray, Forecaster, IntArray
 from forecasting.intake import Intake
+from forecasting.mixture import Mixture
 
 DEFAULT_LEVELS = (0.5, 0.8, 0.9, 0.95, 0.99)
 _STORED_PATHS = 200
+_LARGEST_STRETCH = 4.0
 _ENOUGH_PATHS = 40
 """From here on the stored paths are compared with the tracked quantile."""
 _SCALE_SMOOTHING = 0.03
@@ -51,6 +53,10 @@ class _Tracker(NamedTuple):
 class _History(NamedTuple):
     """What was forecast and how it turned out, by origin (a ring) and horizon."""
 
+    steps: IntArray
+    """When each origin's forecast was made."""
+    settled: IntArray
+    """Horizons of each origin whose errors are known, from the first one on."""
     means: FloatArray
     scales: FloatArray
     quantiles: FloatArray
@@ -83,6 +89,8 @@ class IntervalForecaster:
         )
         ring = _STORED_PATHS + max_steps
         self._history = _History(
+            steps=np.zeros(ring, dtype=np.int64),
+            settled=np.zeros(ring, dtype=np.int64),
             means=np.zeros((ring, max_steps)),
             scales=np.zeros((ring, max_steps)),
             quantiles=np.zeros((ring, len(self._levels), max_steps)),
@@ -90,26 +98,58 @@ class IntervalForecaster:
         )
         self._intake = Intake()
         self._origins = 0
+        self._step = 0
         # Compiles, here and not in a control step.
-        _settle(0.0, 0.0, 0, self._tracker, self._history)
-        _issue(np.zeros(max_steps), 0, self._tracker, self._history)
+        _settle(0.0, 0.0, 1, 0, 0, self._tracker, self._history)
+        _issue(np.zeros(max_steps), 0, 0, self._tracker, self._history)
 
-    def update(self, value: float | None) -> None:
+    def fill(self, value: float) -> None:
+        """Take what a step is believed to have been, between two that are known.
+
+        The forecaster learns from it; no error is taken. A value on the line to one that came
+        later says nothing about how far forecasts are off, and a forecast made from it would know
+        what was still to come.
+        """
+        self._step += 1
         self._forecaster.update(value)
-        reading = self._intake.accept(value)
+        self._intake.accept(value, self._foreseen)
+
+    def set_clock(self, clock_s: float, step_s: float) -> None:
+        """The last step ended at `clock_s`; for a forecaster that remembers other days."""
+        if isinstance(self._forecaster, Mixture):
+            self._forecaster.set_clock(clock_s, step_s)
+
+    @property
+    def mixture(self) -> Mixture | None:
+        """The forecaster inside, where it is one of several that says who carries it."""
+        return self._forecaster if isinstance(self._forecaster, Mixture) else None
+
+    def update(self, value: float | None, span: int = 1) -> None:
+        """Take the value of the step that just ended; of `span` steps around it, it is the mean."""
+        self._step += 1
+        self._forecaster.update(value)
+        reading = self._intake.accept(value, self._foreseen)
         if reading is not None and value is not None:
             if not self._origins:
                 grown = np.sqrt(np.arange(1, self._max_steps + 1))
                 self._tracker.errors[:] = _FIRST_ERROR * reading.value * grown
                 self._tracker.counts[:] = _FIRST_ERROR_COUNT
-            _settle(float(value), reading.value, self._origins, self._tracker, self._history)
+            _settle(
+                float(value),
+                reading.value,
+                span,
+                self._step,
+                self._origins,
+                self._tracker,
+                self._history,
+            )
             if reading.new_level is not None and reading.old_level:
                 # Errors at the new level are as large, relative to it, as at the old one.
                 errors = self._tracker.errors
                 np.multiply(errors, reading.new_level / reading.old_level, out=errors)
         path = self._forecaster.forecast(self._max_steps)
         if path is not None:
-            _issue(path, self._origins, self._tracker, self._history)
+            _issue(path, self._step, self._origins, self._tracker, self._history)
             self._origins += 1
 
     def forecast(self, steps: int) -> FloatArray | None:
@@ -140,36 +180,52 @@ class IntervalForecaster:
             raise ValueError(f"count must be at least 1, got {count}")
         if not self._origins:
             return None
-        scores = self._history.scores[:, :steps]
+        # The newest paths whose values are all known, whatever the farthest horizon is.
+        oldest = max(self._origins - steps - _STORED_PATHS, 0)
+        places = np.sort(np.arange(oldest, self._origins) % len(self._history.scores))
+        scores = self._history.scores[places, :steps]
         scores = scores[np.isfinite(scores).all(axis=1)]
-        if len(scores) >= _ENOUGH_PATHS:
-            scores = self._calibrated(scores)
-        if len(scores) > count:
+        known = len(scores)
+        if known > count:
             by_size = np.argsort(scores.sum(axis=1), kind="stable")
-            ranks = ((np.arange(count) + 0.5) * len(scores) / count).astype(np.int64)
+            ranks = ((np.arange(count) + 0.5) * known / count).astype(np.int64)
             scores = scores[by_size[ranks]]
-        elif len(scores) < count:
-            missing = count - len(scores)
+        elif known < count:
+            missing = count - known
             normal = NormalDist(0.0, _NORMAL_SCALE)
             made_up = [normal.inv_cdf((i + 0.5) / missing) for i in range(missing)]
             scores = np.concatenate((scores, np.tile(np.array(made_up)[:, None], (1, steps))))
+        if known >= _ENOUGH_PATHS and count > 1:
+            scores = self._calibrated(scores)
         newest = self._newest
         paths = self._history.means[newest, :steps] + scores * self._history.scales[newest, :steps]
         return np.maximum(paths, 0.0)
 
     def _calibrated(self, scores: FloatArray) -> FloatArray:
-        """Errors above the mean, stretched until they agree with the tracked quantile.
+        """Errors above the mean, stretched until they agree with the tracked quantiles.
 
         The past few hundred paths know the shape of the errors; the tracker, which is held to
-        what it promised, knows their size better.
+        what it promised, knows their size better. What lies beyond the reference level is
+        stretched once more, until as many values as promised lie above nearly every scenario.
         """
+        ordered = np.sort(scores, axis=0)
+        simulated = _ranked(ordered, self._levels[self._reference])
         tracked = self._tracker.multipliers[self._reference, : scores.shape[1]]
-        rank = min(int(self._levels[self._reference] * len(scores)), len(scores) - 1)
-        simulated = np.sort(scores, axis=0)[rank]
-        usable = (tracked > 0.0) & (simulated > 0.0)
-        stretch = np.ones_like(tracked)
-        stretch[usable] = np.clip(tracked[usable] / simulated[usable], 0.5, 2.0)
-        return np.where(scores > 0.0, scores * stretch, scores)
+        stretched = np.where(scores > 0.0, scores * _stretch(tracked, simulated), scores)
+        beyond = _ranked(ordered, self._levels[-1]) - simulated
+        further = self._tracker.multipliers[-1, : scores.shape[1]] - tracked
+        excess = scores - simulated
+        in_tail = (excess > 0.0) & (beyond > 0.0)
+        edge = simulated * _stretch(tracked, simulated)
+        return np.where(in_tail, edge + excess * _stretch(further, beyond), stretched)
+
+    @property
+    def _foreseen(self) -> float | None:
+        """What was last forecast for the step that has just ended."""
+        if not self._origins:
+            return None
+        horizon = self._step - int(self._history.steps[self._newest]) - 1
+        return float(self._history.means[self._newest, min(horizon, self._max_steps - 1)])
 
     @property
     def _newest(self) -> int:
@@ -181,39 +237,74 @@ class IntervalForecaster:
             raise ValueError(f"steps must be at most max_steps = {self._max_steps}, got {steps}")
 
 
+def _ranked(ordered: FloatArray, level: float) -> FloatArray:
+    """The quantile of each column of sorted values, between the two nearest ones."""
+    place = level * (len(ordered) - 1)
+    below = int(place)
+    above = min(below + 1, len(ordered) - 1)
+    return np.asarray(ordered[below] + (place - below) * (ordered[above] - ordered[below]))
+
+
+def _stretch(tracked: FloatArray, simulated: FloatArray) -> FloatArray:
+    """By how much to stretch what is simulated, within limits; not at all where either says
+    nothing."""
+    usable = (tracked > 0.0) & (simulated > 0.0)
+    ratio = np.divide(tracked, simulated, out=np.ones_like(tracked), where=usable)
+    return np.clip(ratio, 1.0 / _LARGEST_STRETCH, _LARGEST_STRETCH)
+
+
 @compiled
 def _settle(
-    value: float, accepted: float, origins: int, tracker: _Tracker, history: _History
+    value: float,
+    accepted: float,
+    span: int,
+    step: int,
+    origins: int,
+    tracker: _Tracker,
+    history: _History,
 ) -> None:
-    """Compare a value with every forecast that was made for it."""
+    """Compare a value with every forecast that was made for it.
+
+    Of a value that stands for several steps the error stands for the horizons around it too, from
+    where the value before it ended; between them errors grow as those of a random walk do.
+    """
     tails, multipliers, errors, counts = tracker
-    means, scales, quantiles, scores = history
+    steps, settled, means, scales, quantiles, scores = history
     ring, horizons = means.shape
-    for horizon in range(min(origins, horizons)):
-        origin = (origins - 1 - horizon) % ring
-        # Against the quantile as it was issued, not as it stands now: only then does the share
-        # of misses add up to the promised one at long horizons.
-        for level in range(len(tails)):
-            missed = 1.0 if value > quantiles[origin, level, horizon] else 0.0
-            multipliers[level, horizon] += _TRACKING_STEP * (missed - tails[level])
+    for back in range(min(origins, ring)):
+        origin = (origins - 1 - back) % ring
+        horizon = step - steps[origin] - 1
+        if horizon >= horizons:
+            break
+        first = min(settled[origin], horizon)
+        last = min(horizon + (span - 1) // 2, horizons - 1)
+        settled[origin] = last + 1
         error = accepted - means[origin, horizon]
         scale = scales[origin, horizon]
-        if scale > 0.0:
-            scores[origin, horizon] = min(max(error / scale, -_SCORE_LIMIT), _SCORE_LIMIT)
-        size = abs(error)
-        if errors[horizon] > 0.0:
-            size = min(size, _SCORE_LIMIT * errors[horizon])
-        counts[horizon] += 1
-        share = max(_SCALE_SMOOTHING, 1.0 / counts[horizon])
-        errors[horizon] += share * (size - errors[horizon])
+        for near in range(first, last + 1):
+            # Against the quantile as it was issued, not as it stands now: only then does the share
+            # of misses add up to the promised one at long horizons.
+            for level in range(len(tails)):
+                missed = 1.0 if value > quantiles[origin, level, horizon] else 0.0
+                multipliers[level, near] += _TRACKING_STEP * (missed - tails[level])
+            if scale > 0.0:
+                scores[origin, near] = min(max(error / scale, -_SCORE_LIMIT), _SCORE_LIMIT)
+            size = abs(error) * np.sqrt((near + 1.0) / (horizon + 1.0))
+            if errors[near] > 0.0:
+                size = min(size, _SCORE_LIMIT * errors[near])
+            counts[near] += 1
+            share = max(_SCALE_SMOOTHING, 1.0 / counts[near])
+            errors[near] += share * (size - errors[near])
 
 
 @compiled
-def _issue(path: FloatArray, origins: int, tracker: _Tracker, history: _History) -> None:
+def _issue(path: FloatArray, step: int, origins: int, tracker: _Tracker, history: _History) -> None:
     """Write down a new forecast, with its scale and its quantiles."""
     _, multipliers, errors, counts = tracker
-    means, scales, quantiles, scores = history
+    steps, settled, means, scales, quantiles, scores = history
     origin = origins % len(means)
+    steps[origin] = step
+    settled[origin] = 0
     means[origin] = path
     scores[origin] = np.nan
     for horizon in range(len(path)):

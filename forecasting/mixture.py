@@ -17,6 +17,7 @@ from forecasting.holt import Holt
 from forecasting.holt_winters import HoltWinters
 from forecasting.intake import Intake
 from forecasting.last import LastValue
+from forecasting.memory import PROFILES, RateMemory, Recall
 from forecasting.ses import SimpleSmoothing
 
 _LOSS_LIMIT = 10.0
@@ -45,17 +46,18 @@ class Mixture:
         """Weights are learned up to `max_steps` ahead; beyond, those of `max_steps` are used."""
         check_steps(max_steps)
         check_fraction("discount", discount)
-        # The second number is the loss a member starts with: until something is known the last
+        # The number is the loss a member starts with: until something is known the last
         # value is held, since nothing beats it on a random walk.
-        members: tuple[tuple[Model, float], ...] = (
-            (LastValue(), 0.0),
-            (HoltWinters(season_steps), 20.0),
-            (SimpleSmoothing(0.1), 40.0),
-            (SimpleSmoothing(0.3), 40.0),
-            (Holt(0.8, 0.3, 0.85), 40.0),
-            (Autoregression(), 40.0),
+        members: tuple[tuple[str, Model, float], ...] = (
+            ("last value", LastValue(), 0.0),
+            ("Holt-Winters", HoltWinters(season_steps), 20.0),
+            ("slow smoothing", SimpleSmoothing(0.1), 40.0),
+            ("fast smoothing", SimpleSmoothing(0.3), 40.0),
+            ("Holt", Holt(0.8, 0.3, 0.85), 40.0),
+            ("autoregression", Autoregression(), 40.0),
         )
-        self._members = tuple(model for model, _ in members)
+        self.names = (*(name for name, _, _ in members), *(f"memory of the {p}" for p in PROFILES))
+        self._members = tuple(model for _, model, _ in members)
         self._discount = discount
         self._rate = rate
         self._intake = Intake()
@@ -67,29 +69,47 @@ class Mixture:
         self._pending = np.zeros((max_steps, len(members), max_steps))
         """Forecasts waiting for their values, by origin (a ring), member and horizon."""
         self._ledger = _Ledger(
-            losses=np.tile([loss for _, loss in members], (max_steps, 1)),
+            losses=np.tile([loss for _, _, loss in members], (max_steps, 1)),
             error_sums=np.zeros(max_steps),
             error_counts=np.zeros(max_steps),
         )
+        self._recall = Recall(max_steps)
         self._path: FloatArray | None = None
         # Compiles, here and not in a control step.
         self._score(0.0)
         _mix(self._pending[0], 0.0, self._ledger.losses, rate)
 
+    @property
+    def memory(self) -> RateMemory:
+        """What it remembers of other days."""
+        return self._recall.memory
+
+    @memory.setter
+    def memory(self, memory: RateMemory) -> None:
+        self._recall.memory = memory
+
+    def set_clock(self, clock_s: float, step_s: float) -> None:
+        """The last step ended at `clock_s`, seconds since 1970 in UTC; steps are `step_s` long."""
+        self._recall.set_clock(clock_s, step_s)
+
     def update(self, value: float | None) -> None:
-        reading = self._intake.accept(value)
+        foreseen = None if self._path is None else float(self._path[0])
+        reading = self._intake.accept(value, foreseen)
         if reading is None:
+            self._recall.observe(None)
             if self._path is None:
                 return
             for member in self._members:
                 member.skip()
         else:
             self._score(reading.value)
+            self._recall.judge(float(value) if value is not None else reading.value)
             for member in self._members:
                 if reading.new_level is not None:
                     member.restart(reading.new_level)
                 member.observe(reading.value)
-        self._path = self._mix(self._pending[self._origin])
+            self._recall.observe(reading.value)
+        self._path = self._recall.issue(self._mix(self._pending[self._origin]), self._usual)
         self._origin = (self._origin + 1) % self._steps
         self._waiting = min(self._waiting + 1, self._steps)
 
@@ -99,8 +119,27 @@ class Mixture:
             return None
         if steps <= self._steps:
             return self._path[:steps].copy()
-        paths = np.empty((len(self._members), steps))
-        return self._mix(paths)
+        return self._recall.mix(self._mix(np.empty((len(self._members), steps))), self._usual)[0]
+
+    def shares(self, step: int = 1) -> FloatArray:
+        """What each of `names` has of the forecast `step` steps ahead."""
+        place = min(step, self._steps) - 1
+        charged = self._ledger.losses[place]
+        weights = np.exp(-self._rate * (charged - charged.min()))
+        base = self._mix(np.empty((len(self._members), step)))
+        recalled = self._recall.mix(base, self._usual)[1][:, -1]
+        return np.concatenate((weights / weights.sum() * (1.0 - recalled.sum()), recalled))
+
+    def carrier(self, step: int = 1) -> tuple[str, float]:
+        """Who has the largest share of the forecast `step` steps ahead, and how much."""
+        shares = self.shares(step)
+        largest = int(shares.argmax())
+        return self.names[largest], float(shares[largest])
+
+    @property
+    def _usual(self) -> FloatArray:
+        """How far members are off on average, by horizon."""
+        return self._ledger.error_sums / np.maximum(self._ledger.error_counts, 1e-9)
 
     def _mix(self, paths: FloatArray) -> FloatArray:
         """Fill in the paths of the members, and mix them."""

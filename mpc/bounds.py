@@ -10,7 +10,12 @@ from dataclasses import dataclass
 from mpc.events import EventKind
 from mpc.values import Configuration, ConfigurationSpace
 
-_FLOORS = (EventKind.HELD_STALE_MEASUREMENT, EventKind.HELD_VIOLATION)
+_FLOORS = (
+    EventKind.HELD_STALE_MEASUREMENT,
+    EventKind.HELD_DOUBTFUL_RATE,
+    EventKind.HELD_VIOLATION,
+    EventKind.HELD_SHARE,
+)
 
 
 @dataclass(frozen=True, slots=True)

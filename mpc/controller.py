@@ -1,25 +1,23 @@
-"""The controller: a policy, the guards around it and the dead time it plans with.
+"""The controller: a policy, the guards around it and the dead time that it plans with.
 
-    measurement ─▶ bounds ─▶ decide within them ─▶ check ─▶ Decided
+    measurement ─▶ silence as a latency ─▶ bounds ─▶ decide within them ─▶ check ─▶ Decided
 
 A pure state machine: everything it knows came through `step`. The live loop, the replay of a
 journal, what-if, the simulator, the benchmarks and the tuner all run this class, so that a figure
 of the simulator is a figure of the controller that runs.
 """
 
-from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from operator import index
 
 from mpc.bounds import Bounds
+from mpc.descent_limits import DescentLimits
 from mpc.events import Event, EventKind, Events
 from mpc.guards import Guards
 from mpc.ports import Policy
+from mpc.silence import Silence
 from mpc.values import Configuration, ConfigurationSpace, Decision, Measurement
 
-RELEARNED_STEPS = 300
-"""Measurements that go through a policy that is built anew: about a second's work."""
 _LONGEST_DETAIL = 300
 
 
@@ -51,75 +49,79 @@ class ControllerState:
 
     policy: Policy
     guards: Guards
+    silence: Silence
     dead_time_s: float
-    recent: deque[tuple[Measurement, Bounds]]
+    steps: int = 0
+    """Decided so far."""
 
 
 class Controller:
     def __init__(
         self,
-        make_policy: Callable[[float], Policy],
+        policy: Policy,
         space: ConfigurationSpace,
         target_latency_s: float,
         step_s: float,
         fixed_dead_time_s: float | None = None,
+        descent: DescentLimits | None = None,
+        quantile: float | None = None,
     ) -> None:
-        """`make_policy` builds the policy for a dead time in seconds. Unless that is fixed, the
-        policy is built anew whenever the measured start-up time of executors has moved by a step.
-        """
-        self._make_policy = make_policy
+        """Unless the dead time is fixed, it follows the measured start-up time of executors
+        whenever that has moved by a step, and the policy finds it in each measurement. `descent`
+        limits how capacity is given up; None: as by default."""
         self._step_s = step_s
         self._fixed_dead_time_s = fixed_dead_time_s
-        dead_time_s = fixed_dead_time_s or 0.0
         self.state = ControllerState(
-            make_policy(dead_time_s),
-            Guards(space, target_latency_s),
-            dead_time_s,
-            deque(maxlen=RELEARNED_STEPS),
+            policy,
+            Guards(space, target_latency_s, step_s, descent, quantile),
+            Silence(target_latency_s),
+            fixed_dead_time_s or 0.0,
         )
 
     @classmethod
     def of(
-        cls, policy: Policy, space: ConfigurationSpace, target_latency_s: float, step_s: float
+        cls,
+        policy: Policy,
+        space: ConfigurationSpace,
+        target_latency_s: float,
+        step_s: float,
+        descent: DescentLimits | None = None,
     ) -> "Controller":
-        """Around a policy that is built already and stays as it is."""
-        return cls(lambda _: policy, space, target_latency_s, step_s, fixed_dead_time_s=0.0)
+        """Around a policy that keeps the dead time that it was built with."""
+        return cls(policy, space, target_latency_s, step_s, 0.0, descent)
 
     def step(self, measurement: Measurement) -> Decided:
         """Always a decision, whatever the policy does."""
-        events = self._follow_dead_time(measurement)
         state = self.state
+        measurement = state.silence.heard(measurement)
+        events = self._follow_dead_time(measurement.startup_s)
         bounds = state.guards.bounds(measurement)
-        # Arrays of every key over hundreds of steps are too much to keep, and only balance keys.
-        kept = replace(measurement, key_frequencies=None, key_cost_cycles=None)
-        state.recent.append((kept, bounds))
+        planned_with_s = None if self._fixed_dead_time_s is not None else state.dead_time_s
+        known = replace(measurement, startup_s=planned_with_s)
         try:
-            decision = _checked(state.policy.decide(measurement, bounds))
+            decision = _checked(state.policy.decide(known, bounds))
         except Exception as error:
             decision = Decision(measurement.requested, "the policy failed: hold")
             events.append(failure("policy", error))
         if decision.cooling_down:
             events.append(Event(EventKind.HELD_COOLDOWN, decision.reason))
-        checked = state.guards.check(measurement, bounds, decision.target)
+        checked = state.guards.check(measurement, bounds, decision.target, at_once=decision.at_once)
+        state.steps += 1
         return Decided(
             decision, checked.target, bounds, state.dead_time_s, (*events, *checked.events)
         )
 
-    def _follow_dead_time(self, measurement: Measurement) -> list[Event]:
-        state, learned_s = self.state, measurement.startup_s
+    def _follow_dead_time(self, learned_s: float | None) -> list[Event]:
+        """A value of the step, not of the policy: what the policy has learned stays."""
+        state = self.state
         if self._fixed_dead_time_s is not None or learned_s is None:
             return []
         if abs(learned_s - state.dead_time_s) < self._step_s:
             return []
         detail = f"{state.dead_time_s:.1f} to {learned_s:.1f} s"
         state.dead_time_s = learned_s
-        state.policy = self._make_policy(learned_s)
-        for earlier, bounds in state.recent:
-            try:
-                state.policy.decide(earlier, bounds)
-            except Exception as error:
-                return [failure("policy", error)]
-        return [Event(EventKind.DEAD_TIME_LEARNED, detail)] if state.recent else []
+        # Before the first step there was no other to plan with.
+        return [Event(EventKind.DEAD_TIME_LEARNED, detail)] if state.steps else []
 
 
 def failure(part: str, error: BaseException) -> Event:

@@ -106,7 +106,31 @@ class EventKind(DescribedEvent):
         "held because the target is missed",
         because="nothing is given up while the target is missed",
     )
+    HELD_DOUBTFUL_RATE = _held(
+        "held_doubtful_rate",
+        "held because the measured rate contradicts those before it",
+        because="one rate that contradicts those before it gives nothing up",
+        advice="`limits.doubtful_ratio` is the factor. Clocks of the hosts may have been set.",
+    )
+    HELD_SHARE = _held(
+        "held_share",
+        "held because too much would be given up at once",
+        because="only a share of the capacity is given up in one step",
+        advice="`limits.max_given_up_share` is the share.",
+    )
+    HELD_WINDOW = _held(
+        "held_window",
+        "held until less has been enough for a while",
+        because="less must have been enough for a while before capacity is given up",
+        advice="`limits.scale_in_window_s` and `limits.slow_down_readings` say for how long.",
+    )
     HELD_COOLDOWN = _held("held_cooldown", "held because the last change is too recent")
+    HELD_COMPILING = _held(
+        "held_compiling",
+        "held while the optimiser is being compiled",
+        because="the optimiser is being compiled",
+        advice="Once on a machine, for about a minute; `make install` does it beforehand.",
+    )
     HELD_PAUSED = _held(
         "held_paused",
         "paused; nothing was changed",
@@ -195,7 +219,18 @@ class EventKind(DescribedEvent):
         "query reports nothing new",
         advice="A very long batch, or a hung one: see Spark's page or the driver's log.",
     )
+    QUERY_UNSUPPORTED = _blocked(
+        "query_unsupported",
+        "query runs in a mode that cannot be scaled; the application is held as it is",
+        advice="Run it with micro-batches, or stop Foresight for this application.",
+    )
     QUERY_RECOVERED = Meaning("query_recovered", "query reports again")
+    SOURCE_UNREADABLE = _notice(
+        "source_unreadable",
+        "a source cannot be asked what has come; the batches tell",
+        advice="The detail has the reason. Forecasts begin one batch ago until it can be asked.",
+    )
+    SOURCE_RECOVERED = Meaning("source_recovered", "the source can be asked again")
     SESSION_UNREADABLE = _warning(
         "session_unreadable",
         "the Spark session cannot be read",

@@ -8,11 +8,12 @@ tried: it learned a slope of zero on the random walk and gained nothing on burst
 """
 
 from collections import deque
+from functools import cache
 from math import exp, log
 
 import numpy as np
 
-from mpc.values import FloatArray, IntArray
+from mpc.values import FloatArray
 
 SMALLEST_RATIO, LARGEST_RATIO = 0.02, 50.0
 SMOOTHING = 0.15
@@ -44,6 +45,11 @@ class RatioFeedback:
             self._level = log(ratio)
             self._learned = True
 
+    @property
+    def ratio(self) -> float:
+        """The level alone."""
+        return exp(self._level)
+
     def scenario_ratios(self, count: int) -> FloatArray:
         """`count` ratios spread evenly over the distribution of the next one.
 
@@ -52,11 +58,14 @@ class RatioFeedback:
         """
         if not self._surprises:
             return np.full(count, exp(self._level))
-        quantiles = (_spread(count) + 0.5) / count
-        surprises = np.quantile(np.asarray(self._surprises), quantiles)
+        ascending = np.sort(np.asarray(self._surprises))
+        places = _quantiles(count) * (ascending.size - 1)
+        surprises = np.interp(places, np.arange(ascending.size), ascending)
         return np.asarray(np.exp(self._level + surprises))
 
 
-def _spread(count: int) -> IntArray:
-    """A fixed permutation of 0..count-1 that leaves neighbours far apart (golden-ratio order)."""
-    return np.argsort((np.arange(count) * 0.6180339887498949) % 1.0, kind="stable")
+@cache
+def _quantiles(count: int) -> FloatArray:
+    """Evenly spread over 0..1, in a fixed order that leaves neighbours far apart (golden ratio)."""
+    order = np.argsort((np.arange(count) * 0.6180339887498949) % 1.0, kind="stable")
+    return np.asarray((order + 0.5) / count)

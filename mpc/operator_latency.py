@@ -9,9 +9,11 @@ from math import log
 
 import numpy as np
 
+from mpc.cost_tables import OperatorTerms, operator_costs
 from mpc.feedback import RatioFeedback
+from mpc.latency_curve import LatencyCurve
 from mpc.queueing import overload_delay_s, partitioned_wait_s, service_time_s, utilisation
-from mpc.values import ConfigurationSpace, FloatArray, Measurement
+from mpc.values import ConfigurationSpace, FloatArray, IntArray, Measurement
 
 SMOOTHING = 0.1
 """Weight of the last step in the estimates of variability: the burstiness of one second says little
@@ -115,6 +117,26 @@ class OperatorLatency:
         ratios = self._feedback.scenario_ratios(len(arrivals_per_s))
         delay_s = overload_delay_s(rho, self._step_s)
         return np.asarray(ratios[:, None, None, None] * wait_s + delay_s + service_s)
+
+    def scenario_ratios(self, count: int) -> FloatArray:
+        return self._feedback.scenario_ratios(count)
+
+    def mean_cost(
+        self,
+        arrivals_per_s: FloatArray,
+        ratios: FloatArray,
+        most_active: IntArray,
+        curve: LatencyCurve,
+    ) -> FloatArray:
+        """(h, N, F): mean of the curve over `predict_s` of the scenarios (S, h)."""
+        model = OperatorTerms(
+            cost_cycles=self._known_cost_cycles * self._relative_cost(arrivals_per_s),
+            random_part=(min(self._dispersion, 1.0) + self._cost_cv**2) / 2.0,
+            bursts=max(self._dispersion - 1.0, 0.0) / 2.0,
+            step_s=float(self._step_s),
+        )
+        grid = (self._space.executors.astype(np.float64), self._space.frequencies_hz)
+        return operator_costs(arrivals_per_s, ratios, model, grid, most_active, curve)
 
     def _modelled(self, arrivals_per_s: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Utilisation, wait and service time."""

@@ -4,8 +4,9 @@ A live Spark cluster, the simulated plants and the cluster of the tests implemen
 one suite runs over all of them.
 """
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
+from forecasting.memory import RateMemory
 from mpc.bounds import Bounds
 from mpc.events import Events
 from mpc.values import Applied, Configuration, Decision, IntArray, Measurement
@@ -18,6 +19,13 @@ class Policy(Protocol):
     """
 
     def decide(self, measurement: Measurement, bounds: Bounds) -> Decision: ...
+
+
+@runtime_checkable
+class Remembers(Protocol):
+    """A policy with a memory of other days, which outlives it."""
+
+    memory: RateMemory | None
 
 
 class Cluster(Protocol):

@@ -9,6 +9,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from statistics import median
 
+from mpc.objective import breaks_objective
 from mpc.values import BatchSample, Configuration, Measurement
 
 LEAST_GAIN = 0.1
@@ -46,8 +47,9 @@ class TrialVerdict:
 class ScaleOutTrial:
     """Fed once a step, before the decision; told of the decision after it."""
 
-    def __init__(self, target_latency_s: float) -> None:
+    def __init__(self, target_latency_s: float, quantile: float | None = None) -> None:
         self._target_latency_s = target_latency_s
+        self._quantile = quantile
         self._overloaded: deque[BatchSample] = deque(maxlen=REMEMBERED_BATCHES)
         self._trial: _Trial | None = None
         self._ceiling: int | None = None
@@ -59,8 +61,7 @@ class ScaleOutTrial:
             self._ceiling_steps_left -= 1
             if self._ceiling_steps_left <= 0:
                 self._ceiling = None
-        latency_s = measurement.latency_s
-        if latency_s is not None and latency_s > self._target_latency_s:
+        if breaks_objective(measurement, self._target_latency_s, self._quantile):
             batches = [batch for batch in measurement.batches if _usable(batch)]
             self._overloaded.extend(batches)
             if self._trial is not None and self._brought_nothing(self._trial, batches):

@@ -17,7 +17,7 @@ from mpc.policies.catalogue import third_party_policies
 
 PROTOCOL = 4
 PACKAGES = ("mpc", "forecasting")
-MODULES = ("energy.power", "energy.calibration")
+MODULES = ("energy.power", "energy.calibration", "energy.online_power")
 """Of `energy` only the models: what reads and writes the files of a host has no place here."""
 
 _NAMES: dict[str, frozenset[str]] = {

@@ -16,7 +16,10 @@ from forecasting import contract as forecasts
 FloatArray = forecasts.FloatArray
 IntArray = forecasts.IntArray
 PowerSource = meters.PowerSource
-LatencyKind = Literal["exact", "estimated"]
+LatencyKind = Literal["exact", "estimated", "at least"]
+"""exact: from the times of the items themselves. at least: no result yet, as long as they wait."""
+ArrivalsOrigin = Literal["source", "batch"]
+"""source: the source itself was asked in this step. batch: told by the progress of a batch."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -65,6 +68,8 @@ class ConfigurationSpace:
 
     def frequency_index(self, frequency_khz: int) -> int:
         """Index of the nearest admissible frequency."""
+        if frequency_khz in self.frequencies_khz:
+            return self.frequencies_khz.index(frequency_khz)
         distances = [abs(candidate - frequency_khz) for candidate in self.frequencies_khz]
         return distances.index(min(distances))
 
@@ -97,6 +102,27 @@ class BatchSample:
 
 
 @dataclass(frozen=True, slots=True)
+class HostReading:
+    """One worker host over the last step, as its agent reported it. None: not known."""
+
+    name: str
+    power_w: float | None = None
+    power_source: PowerSource = "modelled"
+    executor_cores: float | None = None
+    """Cores that executors of the application kept busy, on average."""
+    other_cores: float | None = None
+    """Cores that everything else kept busy."""
+    frequency_khz: int | None = None
+    """In force on the host."""
+    clock_khz: int | None = None
+    """What its busy cores really ran at: a cap is only the most they may."""
+    executors: int | None = None
+    """Executors of the application on it."""
+    executor_slots: int | None = None
+    """Cores they were given, busy or not."""
+
+
+@dataclass(frozen=True, slots=True)
 class Measurement:
     """What a policy may know at the start of step `step` about the step before it.
 
@@ -115,6 +141,8 @@ class Measurement:
     arrivals_age_s: float = 0.0
     """How much earlier than this step they came, where they are counted by the batch: from the
     middle of the time they were counted over to the middle of the step."""
+    arrivals_origin: ArrivalsOrigin | None = None
+    """Who counted them; None: not said."""
     arrival_cv: float | None = None
     """Coefficient of variation of the inter-arrival time: sigma_A / T_A."""
     arrival_dispersion: float | None = None
@@ -132,7 +160,13 @@ class Measurement:
     wait_s: float | None = None
     latency_s: float | None = None
     latency_kind: LatencyKind | None = None
-    """exact: from the times of the items themselves. None: not said."""
+    """None: not said."""
+    late_share: float | None = None
+    """Share of the items with a result in this step whose own latency was above the target."""
+    oldest_wait_s: float | None = None
+    """Age of the oldest item that has no result yet: the latency is at least this."""
+    is_fresh: bool = True
+    """Whether every query, not only one of several, has reported recently enough."""
     congestion: float | None = None
     """Fraction of the step in which the source was held back by full queues."""
     batches: tuple[BatchSample, ...] = ()
@@ -141,9 +175,15 @@ class Measurement:
     useful_executors: int | None = None
     """Executors that find a task in a batch; more of them would stand idle."""
     startup_s: float | None = None
-    """Learned: from the request of an executor until it works at full speed."""
+    """Learned: from the request of an executor until it works at full speed. A policy is told the
+    one that it is to plan with, and None where that is fixed."""
     power_w: float | None = None
     power_source: PowerSource = "modelled"
+    hosts: tuple[HostReading, ...] = ()
+    """What the power model learns from."""
+    clock_s: float | None = None
+    """When the step ended, seconds since 1970 in UTC: what was learned of other days is looked up
+    by it. A trace has its own clock."""
 
     def arrivals_age_steps(self, step_s: float) -> int:
         """How many steps before this one the arrivals belong to."""
@@ -200,8 +240,16 @@ class Decision:
     """The distribution table m: replica of every key; None leaves the routing as it is."""
     alternatives: tuple[Alternative, ...] = ()
     """The next best first moves, cheapest first."""
+    power_basis: str | None = None
+    """How the power of the plan is known: modelled, or learned and with what error."""
     cooling_down: bool = False
     """The policy keeps what is there because it changed too recently."""
+    at_once: bool = False
+    """To stay would break a limit, as a power cap, so that less must not wait for its time."""
+    forecast_by: str | None = None
+    """The forecast with the largest share of what is expected in the next step; None where only
+    one makes it."""
+    forecast_share: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

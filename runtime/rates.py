@@ -5,6 +5,7 @@ Files are read where the user has them; nothing is generated here.
 
 import gzip
 import math
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -61,6 +62,13 @@ def read_equity_ticks(path: Path, acceleration: float = 100.0) -> RateSeries:
         minlength=seconds,
     )
     return RateSeries(counts.astype(np.float64) * acceleration, bin_s=1.0 / acceleration)
+
+
+def session_clock_s(day: str) -> float:
+    """When the regular session of a day (YYYYMMDD) begins. As the market's own clock has it, which
+    it keeps all year: a profile of the day then has the open at one place."""
+    midnight = datetime.strptime(day, "%Y%m%d").replace(tzinfo=UTC)
+    return midnight.timestamp() + MARKET_OPEN_MS / 1e3
 
 
 def averaged_to(values: FloatArray, most: int) -> FloatArray:

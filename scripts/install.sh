@@ -54,3 +54,5 @@ install="$venv/bin/python -m pip install -qq --disable-pip-version-check"
 $install $constraints --upgrade pip setuptools
 # shellcheck disable=SC2086
 $install $constraints --no-build-isolation --editable '.[dev]'
+echo "Compiling the optimiser, so that no first start waits for it."
+"$venv/bin/python" -m runtime.compile

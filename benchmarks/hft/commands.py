@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import typer
 
 from benchmarks.hft.measure.commands import require_spark
-from runtime.cli.parameters import JsonFile, Overrides, ReportFile
+from runtime.cli.parameters import STANDARD_OUTPUT, JsonFile, Overrides, ReportFile
 
 if TYPE_CHECKING:
     from benchmarks.hft.setting import EmulatedHosts, GivenCluster, HftSetting
@@ -31,7 +31,7 @@ def hft(
         180.0, "--duration", min=10, max=86_400, help="Seconds that each policy is measured for."
     ),
     latency_ms: float | None = typer.Option(
-        None, min=1, help="Target of the latency in ms.", show_default="12500"
+        None, min=1, help="Target of the latency in ms.", show_default="30000"
     ),
     quotes_file: Path | None = typer.Option(
         None,
@@ -51,7 +51,7 @@ def hft(
         None,
         min=1,
         help="Quotes/s at the busiest moment; without it, what emulated hosts of this machine "
-        "just about serve within the target.",
+        "serve in little more than half a trigger interval.",
     ),
     trough: float | None = typer.Option(None, min=0, help="Quotes/s at the bottom of a wave."),
     period_s: float | None = typer.Option(
@@ -78,6 +78,17 @@ def hft(
         None, "--warm-up", min=20, help="Seconds that a policy runs before it is measured."
     ),
     seed: int = typer.Option(1, min=0, help="Seed of the generated quotes."),
+    repeat: int = typer.Option(
+        1, min=1, max=1_000, help="Rounds in which every policy runs once, in alternating order."
+    ),
+    simulate: bool = typer.Option(
+        False,
+        "--simulate",
+        help="Run the same controller on a simulated twin of the emulated hosts, in seconds.",
+    ),
+    arrivals: Literal["source", "batch"] = typer.Option(
+        "source", help="With --simulate: who tells the controller what has arrived."
+    ),
     json_file: JsonFile = None,
     report: ReportFile = None,
     overrides: Overrides = None,
@@ -85,16 +96,20 @@ def hft(
     """Policies one after the other on a Spark cluster: the trading pipeline on replayed quotes.
 
     Without --master it starts its own on this machine: agents with emulated hosts, a Master,
-    Workers, and a driver for each policy; under seven minutes a policy. Latency is that of the
-    predictions; energy is emulated on emulated hosts, and measured where the agents measure it.
+    Workers, and a driver for each policy; under seven minutes a policy and round. Latency is that
+    of the predictions; energy is emulated on emulated hosts, and measured where the agents measure
+    it. With --simulate nothing is started, and everything is simulated.
     """
-    from benchmarks.hft.comparison import compare
     from benchmarks.hft.live_view import live_view
+    from benchmarks.hft.rounds import HftRound, spreads
     from benchmarks.hft.setting import HftSetting
     from benchmarks.report import write_report
-    from runtime.cli.output import Results, show
+    from runtime.cli.output import Results, progress_bar, results_console, show, table, write_json
 
-    require_spark()
+    if simulate and (master is not None or rate == "recorded"):
+        raise typer.BadParameter("--simulate has emulated hosts and generated quotes alone.")
+    if not simulate:
+        require_spark()
     if rate == "recorded" and quotes_file is None:
         raise typer.BadParameter("--rate recorded needs --quotes.")
     default = HftSetting()
@@ -108,15 +123,39 @@ def hft(
         overrides=tuple(overrides or ()),
     )
     wave = setting.replay
-    if peak is None and master is None and rate != "recorded":
+    if peak is None and master is None and rate != "recorded" and not simulate:
         wave = _wave_of_this_machine(setting)
     replay = _replay(wave, quotes_file, rate, acceleration, peak, trough, period_s)
     setting = dataclasses.replace(setting, replay=replay)
-    peak_per_s = setting.replay.peak_per_s
-    with live_view(setting.target_s, peak_per_s) as view:
-        comparison = compare(policies.split(","), setting, view.begin, view.step)
+    names = policies.split(",")
+    results = Results("hft", "simulation" if simulate else "spark", rows := list[HftRound]())
+
+    def keep(row: HftRound) -> None:
+        rows.append(row)
+        # What was measured for hours is not lost with the run that fails.
+        if json_file not in (None, STANDARD_OUTPUT):
+            write_json(results, json_file)
+
+    if simulate:
+        from benchmarks.hft.twin import compare_simulated
+
+        with progress_bar("hft, simulated", repeat * len(names)) as finish:
+
+            def count(row: HftRound) -> None:
+                keep(row)
+                finish()
+
+            comparison = compare_simulated(names, setting, arrivals, repeat, count)
+    else:
+        from benchmarks.hft.comparison import compare
+
+        with live_view(setting.target_s, setting.replay.peak_per_s) as view:
+            comparison = compare(names, setting, view.begin, view.step, repeat, keep)
     print(f"{comparison.source}. {comparison.provenance.sentence}", file=sys.stderr)
-    show(Results("hft", "spark", [run.row for run in comparison.runs]), json_file)
+    show(results, json_file)
+    if repeat > 1:
+        spread = Results("hft: lowest / median / highest", results.backend, spreads(rows))
+        results_console(json_file).print(table(spread))
     if report is not None:
         write_report(comparison, Path(report))
         print(f"wrote {report}", file=sys.stderr)
@@ -171,9 +210,7 @@ def _wave_of_this_machine(setting: "HftSetting") -> "Replay":
     with activity("hft") as begin:
         begin("how fast this machine is")
         speed = machine_speed()
-    wave = scaled_wave(
-        speed, setting.cluster.executors, setting.trigger_interval_s, setting.target_s
-    )
+    wave = scaled_wave(speed, setting.cluster.executors, setting.trigger_interval_s)
     print(
         f"This machine does {speed:.2f} of the work a second that the demo was made for: its wave "
         f"goes up to {wave.peak_per_s:,.0f} quotes/s.",

@@ -1,4 +1,4 @@
-"""Policies one after the other on the same cluster, with the same quotes.
+"""Policies one after the other on the same cluster, with the same quotes; several rounds if wanted.
 
 The cluster is the user's, or one of this machine with emulated hosts: each a Spark Worker and an
 agent whose frequency slows its executors down; their energy is emulated and says so. The cluster
@@ -12,12 +12,14 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from benchmarks.hft.experiment import HftExperiment, HftOutcome, RunningCluster
+from benchmarks.hft.rounds import HftRound, order_of
 from benchmarks.hft.setting import EmulatedHosts, GivenCluster, HftSetting, described
 from benchmarks.results import Comparison, Provenance
 from runtime.fleet.local import LocalHosts
@@ -36,21 +38,33 @@ StepSeen = Callable[[str, dict[str, Any]], None]
 
 
 def compare(
-    policies: Sequence[str], setting: HftSetting, begin: Callable[[str], None], on_step: StepSeen
+    policies: Sequence[str],
+    setting: HftSetting,
+    begin: Callable[[str], None],
+    on_step: StepSeen,
+    rounds: int = 1,
+    on_run: Callable[[HftRound], None] = lambda _: None,
 ) -> Comparison:
-    """Every policy once. Raises `RuntimeError` with the end of the log when a driver fails."""
+    """Every policy once a round; `on_run` sees every run as it ends.
+
+    Every round has quotes of its own. Raises `RuntimeError` with the end of the log when a driver
+    fails: what was measured until then, `on_run` has seen.
+    """
+    outcomes = []
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="foresight-hft-")))
         cluster = stack.enter_context(running(setting.cluster, folder, begin))
-        experiments = [
-            HftExperiment(policy, setting, cluster, str(folder / policy)) for policy in policies
-        ]
-        for experiment in experiments:
-            experiment.check()
-        outcomes = []
-        for experiment in experiments:
-            begin(f"{experiment.policy}: starting, measured after {setting.warm_up_s:g} s")
-            outcomes.append(drive(experiment, begin, on_step))
+        for policy in policies:
+            HftExperiment(policy, setting, cluster, str(folder)).check()
+        for number in range(1, rounds + 1):
+            own = replace(setting, seed=setting.seed + number - 1)
+            for policy in order_of(policies, number):
+                label = policy if rounds == 1 else f"round {number} of {rounds}, {policy}"
+                begin(f"{label}: starting, measured after {setting.warm_up_s:g} s")
+                experiment = HftExperiment(policy, own, cluster, str(folder / f"{policy}-{number}"))
+                found = drive(experiment, begin, on_step)
+                outcomes.append(found)
+                on_run(HftRound.of_run(found.run, number, setting.steps))
     sources = {outcome.power_source for outcome in outcomes}
     return Comparison(
         scenario="hft",

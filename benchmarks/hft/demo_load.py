@@ -3,7 +3,9 @@
 Emulated hosts are shares of real cores, and a core is no fixed thing: two virtual ones may slow
 each other down to half. Quotes/s that are a wave on one machine are an overload on the next, where
 all policies are late and nothing can be told apart. So the work of the pipeline is timed first, and
-the top of the wave is what all executors at full speed just about serve within the target.
+the top of the wave is what all executors at full speed serve in little more than half a trigger
+interval, on any machine: the rest is room for slower frequencies, and for first batches of new
+executors, which are seconds longer.
 """
 
 import os
@@ -26,6 +28,8 @@ REFERENCE_FIT_CPU_S = 6.5
 gave 7.0 s there beside other work, and 6.5 makes a second machine as slow as its batches were."""
 FULL_SPEED_HZ = 2e9
 """Of an emulated CPU at its highest frequency, whatever share of a core that is."""
+BATCH_SHARE = 0.55
+"""Of a trigger interval: what a batch at the top takes, with all executors at full speed."""
 TOP = 1.06
 """A batch averages over the top of the wave, which may so be a little above what is served."""
 LEAST_PER_S = 1_000.0
@@ -35,9 +39,9 @@ TIMED_PROCESSES = 2
 """The emulated hosts together have nearly two cores."""
 
 
-def scaled_wave(speed: float, executors: int, trigger_interval_s: float, target_s: float) -> Replay:
+def scaled_wave(speed: float, executors: int, trigger_interval_s: float) -> Replay:
     """The wave for a machine of this speed, with as deep a trough."""
-    peak_per_s = top_per_s(speed, executors, trigger_interval_s, target_s)
+    peak_per_s = top_per_s(speed, executors, trigger_interval_s)
     depth = (WAVE.trough_per_s or 0.0) / WAVE.peak_per_s
     return msgspec.structs.replace(
         WAVE, peak_per_s=peak_per_s, trough_per_s=round(depth * peak_per_s, -2)
@@ -53,14 +57,13 @@ def machine_speed(quotes: int = TIMED_QUOTES) -> float:
     return REFERENCE_FIT_CPU_S / fmean(timed_s)
 
 
-def top_per_s(speed: float, executors: int, trigger_interval_s: float, target_s: float) -> float:
-    """Quotes/s at the top of a wave that a machine of this speed serves within the target.
+def top_per_s(speed: float, executors: int, trigger_interval_s: float) -> float:
+    """Quotes/s at the top of a wave for a machine of this speed.
 
-    A quote waits half an interval for its batch, which then takes o + (w + B * c) / (n * f), all of
-    it slower by the speed; solved for B, the quotes of one interval.
+    A batch takes o + (w + B * c) / (n * f), all of it slower by the speed; solved for B, the quotes
+    of one interval.
     """
-    batch_s = target_s - trigger_interval_s / 2
-    work_s = max(batch_s - REFERENCE.overhead_s / speed, 0.0)
+    work_s = max(BATCH_SHARE * trigger_interval_s - REFERENCE.overhead_s / speed, 0.0)
     cycles = work_s * executors * FULL_SPEED_HZ * speed - REFERENCE.batch_cycles
     served_per_s = cycles / REFERENCE.row_cycles / trigger_interval_s
     return max(round(TOP * served_per_s, -2), LEAST_PER_S)

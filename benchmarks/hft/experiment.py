@@ -23,6 +23,7 @@ from benchmarks.hft.pipeline.query import PipelineOptions, build_query
 from benchmarks.hft.session import PIPELINE_OPTIONS, at_driver, open_session
 from benchmarks.hft.setting import HftSetting
 from benchmarks.hft.stream.replay import Replay
+from benchmarks.policies import descent_settings
 from benchmarks.results import Run
 from mpc.values import FloatArray, PowerSource
 from runtime.config import Config, load_config
@@ -89,8 +90,10 @@ class HftExperiment(msgspec.Struct, frozen=True):
                 "executors.min=1",
                 f"executors.max={cluster.executors}",
                 f"horizon.step_s={setting.step_s}",
+                f"cost.gamma={setting.gamma}",
                 f"policies.spark-ratio.batch_interval_s={setting.trigger_interval_s}",
                 f"policies.spark-ratio.scaling_interval_s={setting.scaling_interval_s}",
+                *descent_settings(self.policy),
                 *cluster.overrides,
                 *setting.overrides,
                 f'policy="{named}"',

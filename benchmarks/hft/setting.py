@@ -59,7 +59,10 @@ class HftSetting:
     warm_up_s: float = 190.0
     """Executors start, load their libraries and catch up; policies see one wave."""
     duration_s: float = 180.0
-    target_s: float = 12.5
+    target_s: float = 30.0
+    """Two intervals and a half: the first batch of executors that have just come has room in it."""
+    gamma: float = 0.01
+    """Weight of stability, half of the default: a wave of the demo is minutes long, not a day."""
     step_s: float = 1.0
     trigger_interval_s: float = 12.0
     scaling_interval_s: float = 15.0
@@ -67,6 +70,11 @@ class HftSetting:
     placement: Method = "balanced"
     seed: int = 1
     overrides: tuple[str, ...] = ()
+
+    @property
+    def steps(self) -> int:
+        """That a run is measured for, if none is missed."""
+        return round(self.duration_s / self.step_s)
 
 
 def described(replay: Replay) -> str:

@@ -7,7 +7,7 @@ import inspect
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
@@ -21,6 +21,15 @@ from runtime.cli.parameters import (
     writable,
 )
 
+History = Annotated[
+    str | None,
+    typer.Option(
+        metavar="YYYYMMDD,...",
+        help="Trading days before that day, which the policies with a memory have seen.",
+        show_default="none",
+    ),
+]
+
 COMMANDS = {
     "paper-random-walk": (
         "The paper's random walk of arrival rates (its Fig. 5a): 180 s, threshold 1.5 ms.",
@@ -32,7 +41,7 @@ COMMANDS = {
     ),
     "equity-day": (
         "A real trading day of US equity ticks, 100 times faster, threshold 7 ms.",
-        ("day", "peak_load"),
+        ("day", "history", "peak_load"),
     ),
     "replay": (
         "Any file of arrival rates, one a control step, scaled to the plant's capacity.",
@@ -90,6 +99,7 @@ def compare(
         metavar="YYYYMMDD",
         help="Trading day whose ticks are read from the data folder.",
     ),
+    history: History = None,
     peak_load: PeakLoad = 0.9,
     max_steps: MaxSteps = 600,
     policies: str | None = typer.Option(
@@ -151,6 +161,7 @@ def compare(
             name=scenario,
             data=data or default_data(),
             day=day,
+            history=tuple(history.split(",")) if history else (),
             rates_file=rates_file,
             rate_column=rate_column,
             peak_load=peak_load,

@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from benchmarks.mpc_paper.catalogue import make_policy
 from benchmarks.mpc_paper.scenarios import Scenario, ScenarioRequest, build
+from benchmarks.policies import descent_of
 from benchmarks.results import LatencyFigures, Row, Run, Series, simulated_figures
 from mpc.controller import Controller
 from mpc.simulation.operator import OperatorPlant
@@ -34,11 +35,14 @@ def run_job(job: PaperJob) -> Run:
     """Measured by the SASO properties (De Matteis and Mencagli 2016, section 2.1)."""
     scenario = _scenario(job.request)
     trace = _trace(job.request, job.seed)
-    plant = OperatorPlant(trace, SPACE, core_power(), CYCLES_PER_POINT, scenario.step_s)
+    plant = OperatorPlant(
+        trace, SPACE, core_power(), CYCLES_PER_POINT, scenario.step_s, clock=scenario.clock
+    )
     policy = make_policy(job.policy, scenario, trace, job.config)
     # To one who knows the future no guard has anything to say.
     late_s = math.inf if job.policy == "oracle" else scenario.threshold_s
-    run = simulate(Controller.of(policy, SPACE, late_s, scenario.step_s), plant)
+    descent = descent_of(job.policy, job.config)
+    run = simulate(Controller.of(policy, SPACE, late_s, scenario.step_s, descent), plant)
     row = Row.of(
         job.label,
         job.seed,

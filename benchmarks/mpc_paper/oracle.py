@@ -15,6 +15,7 @@ from energy.power import PowerModel
 from mpc.balance import balanced
 from mpc.bounds import Bounds
 from mpc.controller import Controller
+from mpc.descent_limits import UNLIMITED
 from mpc.simulation import operator_kernel as kernel
 from mpc.simulation.operator import QUEUE_CAPACITY, OperatorPlant
 from mpc.simulation.run import simulate
@@ -182,7 +183,7 @@ class OraclePolicy:
         for _ in range(REHEARSALS):
             policy, plant = cls(clairvoyance), new_plant()
             # Nothing is ever too late for one who knows what comes.
-            simulate(Controller.of(policy, clairvoyance.space, math.inf, 1.0), plant)
+            simulate(Controller.of(policy, clairvoyance.space, math.inf, 1.0, UNLIMITED), plant)
             violated = [
                 step for step, record in enumerate(plant.records) if record.violates(threshold_s)
             ]

@@ -13,18 +13,26 @@ import numpy as np
 from benchmarks.workloads import rates as workloads
 from benchmarks.workloads.keys import generated_key_frequencies, read_key_frequencies
 from mpc.simulation.paper_machine import CAPACITY_TUPLES_PER_S
-from mpc.simulation.series import RateSeries
+from mpc.simulation.series import RateSeries, TraceClock
 from mpc.simulation.trace import TriggerTrace, Windows, draw_trace
 from mpc.values import FloatArray
-from runtime.rates import averaged_to, read_equity_ticks, read_rates
+from runtime.rates import averaged_to, read_equity_ticks, read_rates, session_clock_s
 
 EQUITY_DAYS = ("20131007", "20131008")
 DEFAULT_STEP_S = 1.0
+ACCELERATION = 100.0
+"""How much faster than the market a trading day is played."""
 MAX_STEPS = 600
 """A longer rate file is averaged down to so many steps, which plays it faster: every single tuple
 is simulated, and a day of seconds would be billions of them."""
 PEAK_LOAD = 0.9
 """Share of the plant's capacity that the busiest second of a scaled workload takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class DayBefore:
+    rates: RateSeries
+    clock: TraceClock
 
 
 RateSource = Callable[[np.random.Generator], RateSeries]
@@ -41,6 +49,10 @@ class Scenario:
     """Where the rates come from, in words, for reports."""
     rates: RateSource
     key_frequencies: FloatArray
+    clock: TraceClock | None
+    """Of a trace that was recorded at a known time."""
+    days_before: tuple[DayBefore, ...]
+    """Earlier days of the same source, in the same unit."""
     paper_forecast: str
     """Forecaster of lat-node and lat-power; the paper names Holt-Winters, its code uses mean-3."""
 
@@ -57,6 +69,8 @@ class ScenarioRequest:
     name: str
     data: Path | None = None
     day: str = EQUITY_DAYS[0]
+    history: tuple[str, ...] = ()
+    """Days before that one, which a policy remembers."""
     rates_file: Path | None = None
     rate_column: str | None = None
     peak_load: float = PEAK_LOAD
@@ -81,6 +95,10 @@ def build(request: ScenarioRequest) -> Scenario:
         source=f"{rate_source}, {key_source}",
         rates=rates,
         key_frequencies=keys,
+        clock=TraceClock(session_clock_s(request.day), ACCELERATION)
+        if request.name == "equity-day"
+        else None,
+        days_before=tuple(_day_before(request, day) for day in request.history),
         paper_forecast=request.paper_forecast,
     )
 
@@ -108,13 +126,32 @@ def _equity_day(request: ScenarioRequest) -> tuple[str, RateSource]:
     peak = request.peak_load * CAPACITY_TUPLES_PER_S
     path = _existing(request.data, f"quotes/us_equity_ticks_{request.day}.parquet")
     if path is not None:
-        series = read_equity_ticks(path).scaled_to_peak(peak, over_s=1.0)
+        series = read_equity_ticks(path, ACCELERATION).scaled_to_peak(peak, over_s=1.0)
         return f"US equity ticks of {request.day}, 100 times faster", _always(series)
 
     def generated(random: np.random.Generator) -> RateSeries:
         return workloads.generated_equity_day(random).scaled_to_peak(peak, over_s=1.0)
 
     return "generated trading day", generated
+
+
+def _day_before(request: ScenarioRequest, day: str) -> DayBefore:
+    """In the unit of the day that is run: one and the same market feeds one and the same plant."""
+    if day >= request.day:
+        raise ValueError(f"--history {day} is not before the day that is run, {request.day}")
+    found = []
+    for each in (day, request.day):
+        path = _existing(request.data, f"quotes/us_equity_ticks_{each}.parquet")
+        if path is None:
+            raise ValueError(f"no ticks of {each} in the data folder: say where it is with --data")
+        found.append(path)
+    earlier, today = (read_equity_ticks(each, ACCELERATION) for each in found)
+    peak = request.peak_load * CAPACITY_TUPLES_PER_S
+    factor = today.scaled_to_peak(peak, over_s=1.0).tuples_per_s.sum() / today.tuples_per_s.sum()
+    return DayBefore(
+        RateSeries(earlier.tuples_per_s * factor, earlier.bin_s),
+        TraceClock(session_clock_s(day), ACCELERATION),
+    )
 
 
 def _replay(request: ScenarioRequest) -> tuple[str, RateSource]:

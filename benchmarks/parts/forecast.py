@@ -12,6 +12,7 @@ import numpy as np
 
 from forecasting.contract import FloatArray
 from forecasting.intervals import IntervalForecaster
+from forecasting.mixture import Mixture
 from forecasting.registry import make_forecaster
 
 WARM_UP_STEPS = 10
@@ -39,8 +40,10 @@ def evaluate_forecasters(
     models: Sequence[str],
     horizon: int = 10,
     progress: Callable[[str], None] | None = None,
+    step_s: float | None = None,
 ) -> list[ForecastRow]:
-    """One row a model, in the given order. NaN in `rates` is a gap."""
+    """One row a model, in the given order. NaN in `rates` is a gap. With the length of a step,
+    models that remember other days are told the time."""
     needed = WARM_UP_STEPS + horizon + 1
     if len(rates) < needed:
         raise ValueError(f"a horizon of {horizon} needs at least {needed} rates, got {len(rates)}")
@@ -51,7 +54,7 @@ def evaluate_forecasters(
     for model in models:
         if progress is not None:
             progress(model)
-        means, quantiles, seconds = _run(model, rates, horizon)
+        means, quantiles, seconds = _run(model, rates, horizon, step_s)
         errors = _errors(means, rates)
         exceeded = _errors(quantiles, rates)
         rows.append(
@@ -66,9 +69,41 @@ def evaluate_forecasters(
     return rows
 
 
-def _run(model: str, rates: FloatArray, horizon: int) -> tuple[FloatArray, FloatArray, float]:
+@dataclass(frozen=True, slots=True)
+class ShareRow:
+    """One of the forecasts in the mixture."""
+
+    forecast: str
+    mean_share: float
+    """Of the forecast one step ahead."""
+    leading: float
+    """Share of the steps in which its share is the largest."""
+
+
+def mixture_shares(rates: FloatArray, step_s: float | None = None) -> list[ShareRow]:
+    """After the warm-up."""
+    mixture = Mixture()
+    if step_s is not None:
+        mixture.set_clock(0.0, step_s)
+    shares = []
+    for value in rates.tolist():
+        mixture.update(value)
+        shares.append(mixture.shares())
+    table = np.array(shares[WARM_UP_STEPS:])
+    leading = np.bincount(table.argmax(axis=1), minlength=len(mixture.names)) / len(table)
+    return [
+        ShareRow(name, float(share), float(led))
+        for name, share, led in zip(mixture.names, table.mean(axis=0), leading, strict=True)
+    ]
+
+
+def _run(
+    model: str, rates: FloatArray, horizon: int, step_s: float | None
+) -> tuple[FloatArray, FloatArray, float]:
     """Mean and quantile paths by origin (row) and horizon, and the seconds they took."""
     forecaster = IntervalForecaster(make_forecaster(model), horizon, (COVERAGE_LEVEL,))
+    if step_s is not None:
+        forecaster.set_clock(0.0, step_s)
     means = np.full((len(rates), horizon), np.nan)
     quantiles = np.full((len(rates), horizon), np.nan)
     start_s = time.perf_counter()

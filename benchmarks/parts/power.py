@@ -15,14 +15,12 @@ from energy.calibration import (
     proportional,
     spread,
 )
+from energy.cpufreq.turbo import TURBO_MARK_KHZ
 from energy.power import prior_power
 
 PowerModelName = Literal["proportional", "prior", "calibrated"]
 
 COLUMNS = ("Workers", "Frequency", "Time", "Watts", "Bandwidth")
-TURBO_MARK_KHZ = 1_000
-"""acpi-cpufreq lists turbo as one more frequency, 1 MHz above the highest: a label, not a value."""
-
 CALIBRATION_SIZES = (7, 12)
 
 

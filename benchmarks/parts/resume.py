@@ -16,7 +16,7 @@ from mpc.policies.catalogue import policy_entries
 from mpc.simulation.micro_batch import MicroBatchPlant, MicroBatchTraits
 from mpc.simulation.run import simulate
 from mpc.snapshot import save
-from runtime.build import live_controller, live_power, live_space
+from runtime.build import live_controller, live_power, simulated_space
 from runtime.config import load_config
 from runtime.control.snapshots import EVERY_STEPS, read_state
 
@@ -52,7 +52,8 @@ def resume_rows(
 
 def _resumed(name: str, steps: int, seed: int) -> ResumeRow:
     config = load_config(None, [f"policy={name}", f"seed={seed}"])
-    space, power = live_space(config, None, with_frequencies=True), live_power(config)
+    space = simulated_space(config)
+    power = live_power(config, space)
 
     def fresh() -> Controller:
         return live_controller(config, space)

@@ -52,6 +52,7 @@ def make_policy(name: str, setting: PeerSetting, config: Config, seed: int) -> P
         target_latency_s=setting.target_s,
         step_s=setting.step_s,
         power=cluster_power(),
+        idle_share=setting.idle_share,
         dead_time_s=setting.startup_s,
         latency_model="micro-batch",
         generator=np.random.default_rng([seed, 1]),

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from benchmarks.peers.catalogue import EXECUTORS_ONLY, make_policy, space_of
 from benchmarks.peers.setting import SPACE, PeerSetting, load
-from benchmarks.policies import check_policies
+from benchmarks.policies import check_policies, descent_of
 from benchmarks.results import (
     Comparison,
     LatencyFigures,
@@ -89,7 +89,9 @@ def run_job(job: PeerJob) -> PeerRun:
     plant = job.setting.plant(load(job.setting).rates_per_s, job.seed)
     policy = make_policy(job.policy, job.setting, job.config, job.seed)
     setting, space = job.setting, space_of(job.policy)
-    simulated = simulate(Controller.of(policy, space, setting.target_s, setting.step_s), plant)
+    descent = descent_of(job.policy, job.config)
+    controller = Controller.of(policy, space, setting.target_s, setting.step_s, descent)
+    simulated = simulate(controller, plant)
     series = Series.of(plant.records, simulated.expected_per_s)
     run = Run(_row(job, plant, simulated.decision_ms), series, len(plant.finished))
     row = run.row

@@ -5,6 +5,7 @@ import numpy as np
 from benchmarks.thesis.workload import BATCH_S, FREQUENCY_KHZ, ThesisWorkload
 from energy.power import prior_power
 from mpc.controller import Controller
+from mpc.descent_limits import UNLIMITED
 from mpc.ports import Policy
 from mpc.simulation.micro_batch import MicroBatchTraits
 from mpc.simulation.queued_batches import QueuedBatchPlant
@@ -41,7 +42,7 @@ def run(
         step_s=BATCH_S,
         row_costs=workload.row_costs[:batches],
     )
-    steps = simulate(Controller.of(policy, SPACE, target_s, BATCH_S), plant).steps
+    steps = simulate(Controller.of(policy, SPACE, target_s, BATCH_S, UNLIMITED), plant).steps
     latencies_s = np.array([batch.latency_sum_s / batch.rows.rows for batch in plant.finished])
     used = np.array([record.configuration.executors for record in plant.records], dtype=np.float64)
     latency_p10_s, latency_p90_s = np.percentile(latencies_s, [10, 90])

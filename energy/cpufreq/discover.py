@@ -15,6 +15,7 @@ from energy.cpufreq.attributes import (
     read_text,
 )
 from energy.cpufreq.policy import CpuPolicy
+from energy.cpufreq.turbo import INTEL_DRIVERS, read_base_khz
 from energy.errors import (
     AttributeMissing,
     HostError,
@@ -25,7 +26,6 @@ from energy.errors import (
 from energy.tree import CPU, CPUFREQ, Tree
 
 _NAME = re.compile(r"policy(0|[1-9][0-9]{0,4})")
-INTEL_DRIVERS = ("intel_pstate", "intel_cpufreq")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +89,7 @@ def read_policy(tree: Tree, name: str) -> CpuPolicy:
         table_khz=_table(tree, name),
         boost=_boost(tree, name, driver),
         active=True,
+        base_khz=read_base_khz(tree, name, driver, cpus, (hardware_min_khz, hardware_max_khz)),
     )
 
 

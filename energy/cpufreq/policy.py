@@ -33,6 +33,8 @@ class CpuPolicy:
     boost: bool | None
     """Whether boost is on; None where the driver does not say."""
     active: bool
+    base_khz: int | None = None
+    """The highest frequency without turbo; None where nothing tells it apart."""
 
     @property
     def highest_khz(self) -> int:

@@ -5,8 +5,8 @@ a throttle from another writer. A throttle that leaves no trace here cannot be t
 """
 
 from energy.cpufreq.attributes import parse_number, policy_path
-from energy.cpufreq.discover import INTEL_DRIVERS
 from energy.cpufreq.policy import CpuPolicy, expected_max_khz
+from energy.cpufreq.turbo import INTEL_DRIVERS
 from energy.tree import CPU, THERMAL, Tree
 
 _STEP_PERCENT = 20

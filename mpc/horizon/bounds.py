@@ -8,7 +8,7 @@ multiplier per joule (Lagrange), one table each.
 
 import numpy as np
 
-from forecasting.compiled import compiled
+from forecasting.compiled import compiled_unchecked
 from mpc.horizon.core import Core
 from mpc.horizon.envelope import Scratch, Window, scratch_for, window_transform
 from mpc.horizon.relaxation import Relaxation
@@ -16,7 +16,7 @@ from mpc.horizon.staircase import Stairs
 from mpc.values import FloatArray
 
 
-@compiled
+@compiled_unchecked
 def cost_to_go(core: Core, relaxation: Relaxation, price: float) -> FloatArray:
     """(h + 1, locks, cells, T, N, F): least relaxed cost from a stage on.
 
@@ -48,7 +48,7 @@ def cost_to_go(core: Core, relaxation: Relaxation, price: float) -> FloatArray:
     return table
 
 
-@compiled
+@compiled_unchecked
 def _move_executors(
     core: Core,
     relaxation: Relaxation,
@@ -76,7 +76,9 @@ def _move_executors(
         _add_executors(core, relaxation.stairs, stage, costs, (grown, scratch))
     for cell in range(cells):
         for tail in range(tails):
-            window = Window(core.removed, 0 if late else core.added, lowest[tail], executors - 1)
+            window = Window(
+                core.removed, 0 if late else core.added[stage], lowest[tail], executors - 1
+            )
             for f in range(frequencies):
                 for n in range(executors):
                     active = min(n, caps[tail])
@@ -93,7 +95,7 @@ def _move_executors(
                         moved[cell, tail, n, f] = min(best[n], added)
 
 
-@compiled
+@compiled_unchecked
 def _add_executors(
     core: Core,
     stairs: Stairs,
@@ -112,7 +114,7 @@ def _add_executors(
             # A tail that begins with the previous request says what that request was.
             first = stairs.lowest[tail]
             last = stairs.highest[tail] if stairs.pushes[stage] else executors - 1
-            window = Window(0, core.added, first, last)
+            window = Window(0, core.added[stage], first, last)
             for f in range(frequencies):
                 for n in range(first, executors):
                     column[n] = priced[n, f] + after[cell, tail, n, f]
@@ -122,7 +124,7 @@ def _add_executors(
                     grown[cell, tail, n, f] = best[n]
 
 
-@compiled
+@compiled_unchecked
 def _forbid_above_cap(core: Core, frequency: int, column: FloatArray) -> None:
     if core.power_limit_w.size > 0:
         for n in range(column.size):
@@ -130,7 +132,7 @@ def _forbid_above_cap(core: Core, frequency: int, column: FloatArray) -> None:
                 column[n] = np.inf
 
 
-@compiled
+@compiled_unchecked
 def _move_above_cap(
     core: Core,
     relaxation: Relaxation,
@@ -151,7 +153,7 @@ def _move_above_cap(
             continue
         moved[:, :, before] = np.inf
         lowest = max(0, before - core.removed)
-        for n in range(lowest, min(executors - 1, before + core.added) + 1):
+        for n in range(lowest, min(executors - 1, before + core.added[stage]) + 1):
             switching = core.executor_switching * float((n - before) * (n - before))
             served = min(n, before) if late else n
             for f in range(frequencies):
@@ -166,7 +168,7 @@ def _move_above_cap(
                         moved[cell, tail, before, f] = min(moved[cell, tail, before, f], total)
 
 
-@compiled
+@compiled_unchecked
 def _hold(
     core: Core, relaxation: Relaxation, stage: int, priced: FloatArray, table: FloatArray
 ) -> None:

@@ -57,6 +57,8 @@ class _Descent(NamedTuple):
     paid: FloatArray
     requests: IntArray
     """The recent requests, then those of the trajectory."""
+    kept_until: IntArray
+    """The last stage in which no executor is given up, because of those added before."""
     open: FloatArray
     """(h, N, F): bounds of the children not visited yet, infinite for all others."""
     stage_cost: FloatArray
@@ -94,7 +96,7 @@ def branch_and_bound(
         smallest = children[depth].min()
         if root == -np.inf:
             root = smallest
-        if smallest == np.inf or (best < np.inf and smallest >= best - _slack(best, effort)):
+        if smallest == np.inf or (best < np.inf and smallest >= best - slack(best, effort)):
             pruned = min(pruned, smallest)
             depth -= 1
             continue
@@ -124,7 +126,7 @@ def branch_and_bound(
 
 
 @compiled
-def _slack(best: float, effort: Effort) -> float:
+def slack(best: float, effort: Effort) -> float:
     """How far below the incumbent a bound is pruned: so far that best <= lower * (1 + tolerance).
 
     Relative to the cost without its offsets, or with them where that is stricter.
@@ -145,6 +147,7 @@ def _start(core: Core, highest: int) -> _Descent:
         np.empty(horizon + 1),
         np.empty(horizon + 1),
         np.empty(core.recent.size + horizon, dtype=np.int64),
+        np.empty(horizon + 1, dtype=np.int64),
         np.empty((horizon, executors, frequencies)),
         np.empty((executors, frequencies)),
         np.empty((executors, frequencies)),
@@ -157,6 +160,7 @@ def _start(core: Core, highest: int) -> _Descent:
     descent.energy_j[0] = 0.0
     descent.paid[0] = 0.0
     descent.requests[: core.recent.size] = core.recent
+    descent.kept_until[0] = -1
     return descent
 
 
@@ -172,8 +176,9 @@ def _expand(core: Core, relaxation: Relaxation, guide: Guide, descent: _Descent,
     most = _felt(descent.requests, depth, core.recent.size, executors - 1)
     first_n, last_n, first_f, last_f = before_n, before_n, before_f, before_f
     if lock == 0:
-        first_n = max(0, before_n - core.removed)
-        last_n = min(executors - 1, before_n + core.added)
+        if depth > descent.kept_until[depth]:
+            first_n = max(0, before_n - core.removed)
+        last_n = min(executors - 1, before_n + core.added[depth])
         first_f, last_f = 0, frequencies - 1
     block = Block(
         depth, descent.items[depth], min(first_n, most), min(last_n, most), first_f, last_f
@@ -259,6 +264,9 @@ def _descend(
     cost = descent.stage_cost[active, f] + core.resource_cost[n, f] + moved
     level = relaxation.stairs.level
     minimum = min(n, before_n) if depth > 0 else n
+    descent.kept_until[depth + 1] = descent.kept_until[depth]
+    if core.holds and n > before_n:
+        descent.kept_until[depth + 1] = depth + delay
     descent.executor[depth + 1] = n
     descent.frequency[depth + 1] = f
     descent.tail[depth + 1] = relaxation.stairs.after[depth, descent.tail[depth], level[minimum]]

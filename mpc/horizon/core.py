@@ -37,7 +37,10 @@ class Core(NamedTuple):
     """(h,): the most executors that can be active in a stage, from the recent requests alone."""
     monotone: bool
     """More active executors never cost more, at any frequency and backlog."""
-    added: int
+    added: IntArray
+    """(h,): most executors that may be added in a stage; 0 where they would come too late."""
+    holds: bool
+    """Whether no best plan gives up executors before those that it added serve."""
     removed: int
     locked: int
     """Stages in which the current configuration must still be held."""
@@ -77,7 +80,7 @@ def core_of(problem: HorizonProblem) -> Core:
     horizon, executors, frequencies = latency_s.shape
     executor, frequency = space.index(problem.current)
     recent = np.array(_recent_indices(problem, executor), dtype=np.int64)
-    active_cap = _active_caps(recent, horizon, executors)
+    active_cap = active_caps(recent, horizon, executors)
     added = _limit(constraints.max_added_per_step, executors)
     removed = _limit(constraints.max_removed_per_step, executors)
     power_w, cap_w, limit_w = _NO_GRID, np.inf, _NONE
@@ -91,6 +94,7 @@ def core_of(problem: HorizonProblem) -> Core:
             energy_j = power_w * constraints.step_s
             energy_limit_j = float(constraints.energy_budget_j)
     dwell, locked = _dwell(problem, horizon)
+    holds = _holds(problem)
     resource_offset = float(problem.resource_cost.min())
     backlog = problem.backlog or _NO_BACKLOG
     core = Core(
@@ -106,7 +110,8 @@ def core_of(problem: HorizonProblem) -> Core:
         recent=recent,
         active_cap=active_cap,
         monotone=recent.size > 1 and _monotone(problem),
-        added=added,
+        added=_added(problem, added, holds),
+        holds=holds,
         removed=removed,
         locked=locked,
         dwell=dwell,
@@ -142,17 +147,47 @@ def _recent_indices(problem: HorizonProblem, executor: int) -> list[int]:
     return [executor] * constraints.dead_time_steps
 
 
-def _active_caps(recent: IntArray, horizon: int, executors: int) -> IntArray:
-    """Stage t < d still feels the recent requests t, t+1, .., d-1."""
+def active_caps(recent: IntArray, horizon: int, executors: int) -> IntArray:
+    """(h,): index of the most executors that can serve in a stage, of `executors` there are.
+
+    Stage t < d still feels the recent requests t, t+1, .., d-1.
+    """
     caps = np.full(horizon, executors - 1, dtype=np.int64)
     if recent.size:
         felt = np.minimum.accumulate(recent[::-1])[::-1][:horizon]
-        caps[: felt.size] = felt
+        caps[: felt.size] = np.minimum(felt, executors - 1)
     return caps
 
 
 def _limit(per_step: int | None, executors: int) -> int:
     return executors if per_step is None else min(per_step, executors)
+
+
+def _holds(problem: HorizonProblem) -> bool:
+    """Whether every executor that is requested costs something, and brings nothing until it serves.
+
+    Then a best plan that adds executors in stage t keeps them up to stage t + d. Let v be the
+    largest sequence below the requests u that does (the opening of u by windows of d + 1 stages,
+    with what was requested before as a plateau in front): the minimum of every window, which is
+    what is active, is the same, and wherever v moves, u moves at least as far.
+    """
+    constraints = problem.constraints
+    if constraints.dead_time_steps == 0:
+        return False
+    tables = [problem.resource_cost]
+    if constraints.power_cap_w is not None or constraints.energy_budget_j is not None:
+        tables += [] if constraints.power_w is None else [constraints.power_w]
+    recent = constraints.recent_requests
+    pending = bool(recent) and recent[-1] > problem.current.executors
+    return not pending and all(bool((np.diff(table, axis=0) > 0.0).all()) for table in tables)
+
+
+def _added(problem: HorizonProblem, limit: int, holds: bool) -> IntArray:
+    """None where they would serve after the horizon only."""
+    added = np.full(problem.horizon, limit, dtype=np.int64)
+    if holds:
+        added[max(problem.horizon - problem.constraints.dead_time_steps, 0) :] = 0
+    return added
 
 
 def _dwell(problem: HorizonProblem, horizon: int) -> tuple[int, int]:

@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from forecasting.compiled import compiled
+from forecasting.compiled import compiled_unchecked
 from mpc.values import FloatArray, IntArray
 
-SHORT = 24
-"""Up to this length trying every pair is faster than building the envelope."""
+SHORT = 64
+"""Up to this length trying every pair, as vector instructions, beats building the envelope."""
 
 
 class Scratch(NamedTuple):
@@ -50,12 +50,12 @@ class _Sweep(NamedTuple):
     end: int
 
 
-@compiled
+@compiled_unchecked
 def scratch_for(size: int) -> Scratch:
     return Scratch(np.empty(size, dtype=np.int64), np.empty(size))
 
 
-@compiled
+@compiled_unchecked
 def window_transform(
     values: FloatArray, weight: float, window: Window, out: FloatArray, scratch: Scratch
 ) -> None:
@@ -64,11 +64,14 @@ def window_transform(
     size = values.shape[0]
     last = size - 1
     if size <= SHORT:
-        for x in range(low, high + 1):
-            best = np.inf
-            for q in range(max(0, x - back), min(last, x + ahead) + 1):
-                best = min(best, values[q] + weight * float((x - q) * (x - q)))
-            out[x] = best
+        out[low : high + 1] = np.inf
+        for q in range(size):
+            begin = max(low, q - ahead)
+            reached = out[begin : min(high, q + back) + 1]
+            # Counted from 0: an index that might be negative keeps it from being a vector loop.
+            for at in range(reached.size):
+                distance = float(begin + at - q)
+                reached[at] = min(reached[at], values[q] + weight * (distance * distance))
         return
     out[low : high + 1] = np.inf
     if back >= last:
@@ -89,7 +92,7 @@ def window_transform(
         _lower(values, weight, mirrored, out, scratch)
 
 
-@compiled
+@compiled_unchecked
 def _lower(
     values: FloatArray, weight: float, sweep: _Sweep, out: FloatArray, scratch: Scratch
 ) -> None:

@@ -93,9 +93,9 @@ class FirstMoves:
         cost = squares_n[:, None] + squares_f[None, :]
         cost = cost + (problem.horizon - begin) * problem.resource_cost
         if backlog is None:
-            for stage in range(begin, problem.horizon):
-                cost += self._cost[stage, np.minimum(self._executors, caps[stage])]
-            return np.asarray(cost)
+            stages = np.arange(begin, problem.horizon)[:, None]
+            active = np.minimum(self._executors, np.array(caps[begin:])[:, None])
+            return np.asarray(cost + self._cost[stages, active].sum(axis=0))
         items = np.full(cost.shape, initial)
         for stage in range(begin, problem.horizon):
             active = np.minimum(self._executors, caps[stage])

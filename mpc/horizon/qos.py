@@ -50,16 +50,17 @@ class QosCurve:
         if self.mode not in ("exponential", "normalised"):
             raise ValueError(f'mode must be "exponential" or "normalised", got {self.mode!r}')
 
+    @property
+    def _numbers(self) -> tuple[float, float, float]:
+        """Floats whatever was given: other types would be compiled anew, inside a control step."""
+        return float(self.weight), float(self.offset_s), float(self.scale_s)
+
     def cost(self, latency_s: FloatArray) -> FloatArray:
         """Cost of every latency, of the same shape."""
-        with np.errstate(over="ignore"):
-            argument = (latency_s - self.offset_s) / self.scale_s
-        bent = np.exp(np.minimum(argument, LINEAR_FROM))
-        beyond = np.minimum(argument, LARGEST) - LINEAR_FROM
-        bent += TANGENT * np.maximum(beyond, 0.0)
-        if self.mode == "normalised":
-            bent = (bent - 1.0) / SPAN
-        return np.asarray(self.weight * bent, dtype=np.float64)
+        costs = np.array(latency_s, dtype=np.float64, order="C")
+        normalised = self.mode == "normalised"
+        _price(costs.ravel(), *self._numbers, normalised)
+        return costs
 
     def latency_s(self, cost: FloatArray) -> FloatArray:
         """The latency of a given cost: turns a mean or CVaR of costs into one latency.
@@ -68,13 +69,10 @@ class QosCurve:
         """
         if self.weight == 0:
             raise ValueError("a curve of weight 0 has no inverse: every latency costs nothing")
-        bent = np.asarray(cost, dtype=np.float64) / self.weight
-        if self.mode == "normalised":
-            bent = bent * SPAN + 1.0
-        exponential = np.log(np.clip(bent, SMALLEST, TANGENT))
-        linear = LINEAR_FROM + (bent - TANGENT) / TANGENT
-        argument = np.where(bent <= TANGENT, exponential, linear)
-        return np.asarray(self.offset_s + self.scale_s * argument, dtype=np.float64)
+        latencies_s = np.array(cost, dtype=np.float64, order="C")
+        normalised = self.mode == "normalised"
+        _invert(latencies_s.ravel(), *self._numbers, normalised)
+        return latencies_s
 
 
 @compiled
@@ -90,3 +88,28 @@ def latency_cost(
     if normalised:
         bent = (bent - 1.0) / SPAN
     return weight * bent
+
+
+@compiled
+def _price(
+    values: FloatArray, weight: float, offset_s: float, scale_s: float, normalised: bool
+) -> None:
+    """Latencies become costs, in place."""
+    for cell in range(values.size):
+        values[cell] = latency_cost(values[cell], weight, offset_s, scale_s, normalised)
+
+
+@compiled
+def _invert(
+    values: FloatArray, weight: float, offset_s: float, scale_s: float, normalised: bool
+) -> None:
+    """Costs become latencies, in place."""
+    for cell in range(values.size):
+        bent = values[cell] / weight
+        if normalised:
+            bent = bent * SPAN + 1.0
+        if bent <= TANGENT:
+            argument = math.log(max(bent, SMALLEST))
+        else:
+            argument = LINEAR_FROM + (bent - TANGENT) / TANGENT
+        values[cell] = offset_s + scale_s * argument

@@ -3,6 +3,7 @@
 Small spaces get exact tables; large ones fewer levels of past requests and fewer backlog cells.
 """
 
+from bisect import bisect_right
 from typing import NamedTuple
 
 import numpy as np
@@ -15,9 +16,11 @@ BACKLOG_CELLS = 24
 BUDGET_CELLS = 96
 """Backlog cells with an energy budget, which keeps plans away from the finest part of the grid."""
 CAUTIOUS_CELLS = 12
-BOUND_ENTRIES = 200_000
-CAUTIOUS_ENTRIES = 200_000
-"""Table entries that are spent freely; one takes about 20 ns to fill."""
+ROUND_ENTRIES = (5_000, 20_000, 200_000)
+"""Table entries that are spent freely, round by round: the first tables are usually good enough to
+prove the best plan, and the last ones cost milliseconds. One entry takes about 10 ns to fill."""
+ROUND_NODES = (50, 500)
+"""Nodes that all but the last round may visit before finer tables are worth their time."""
 LARGEST_ENTRIES = 2_000_000
 """What a cautious trajectory may take where even the coarsest levels need more."""
 FEWEST_LEVELS = 3
@@ -32,24 +35,24 @@ class Sizes(NamedTuple):
     """Backlog cells."""
 
 
-def bound_sizes(core: Core) -> Sizes:
-    """For the lower bounds."""
+def bound_sizes(core: Core, entries: int) -> Sizes:
+    """For the lower bounds, of about so many entries."""
     cells = BACKLOG_CELLS if core.has_backlog else 1
-    minima, levels = _stairs(core, BOUND_ENTRIES // (_entries(core) * cells))
+    minima, levels = _stairs(core, entries // (_entries(core) * cells))
     if core.has_backlog:
         finest = BUDGET_CELLS if core.energy_limit_j < np.inf else BACKLOG_CELLS
-        affordable = BOUND_ENTRIES // (_entries(core) * tail_count(levels, minima))
+        affordable = entries // (_entries(core) * tail_count(levels, minima))
         cells = max(2, min(finest, affordable))
     return Sizes(minima, levels, cells)
 
 
-def cautious_sizes(core: Core) -> Sizes:
+def cautious_sizes(core: Core, entries: int) -> Sizes:
     """For the cautious first trajectory, where all minima matter more than many levels."""
     cells = CAUTIOUS_CELLS if core.has_backlog else 1
-    entries = _entries(core) * cells
-    tails = CAUTIOUS_ENTRIES // entries
+    one_tail = _entries(core) * cells
+    tails = entries // one_tail
     coarsest = tail_count(FEWEST_LEVELS, minima_needed(core.recent.size, core.stage_cost.shape[0]))
-    if coarsest * entries <= LARGEST_ENTRIES:
+    if coarsest * one_tail <= LARGEST_ENTRIES:
         tails = max(tails, coarsest)
     return Sizes(*_stairs(core, tails), cells)
 
@@ -81,10 +84,11 @@ def _executors(core: Core) -> int:
 def _stairs(core: Core, tails: int) -> tuple[int, int]:
     """As many minima as needed with as many levels as `tails` allow; else fewer minima."""
     minima = minima_needed(core.recent.size, core.stage_cost.shape[0])
-    levels = _executors(core)
-    while tail_count(levels, minima) > max(tails, 1):
-        if levels > FEWEST_LEVELS:
-            levels -= 1
-        else:
-            minima, levels = minima - 1, _executors(core)
-    return minima, levels
+    executors, tails = _executors(core), max(tails, 1)
+    while minima > 1 and tail_count(min(FEWEST_LEVELS, executors), minima) > tails:
+        minima -= 1
+    # Ascending in the levels: the first number that has too many tails is one too many.
+    too_many = bisect_right(
+        range(executors + 1), tails, key=lambda levels: tail_count(levels, minima) if levels else 0
+    )
+    return minima, max(too_many - 1, 1)

@@ -5,40 +5,58 @@ from collections.abc import Sequence
 import numpy as np
 
 from mpc.horizon.problem import HorizonProblem
-from mpc.values import Configuration, CostTerms, FloatArray
+from mpc.values import Configuration, ConfigurationSpace, CostTerms, FloatArray
 
 
 def cost_terms(problem: HorizonProblem, trajectory: Sequence[Configuration]) -> CostTerms:
     """The objective of `trajectory`, whether or not it keeps to the constraints."""
-    space = problem.space
-    n_before, f_before = space.index(problem.current)
-    resource = switching = 0.0
-    for configuration in trajectory:
-        n, f = space.index(configuration)
-        resource += float(problem.resource_cost[n, f])
+    n_before, f_before = problem.space.index(problem.current)
+    places = _indices(problem.space, trajectory)
+    switching = 0.0
+    for n, f in places:
         switching += problem.executor_switching * (n - n_before) ** 2
         switching += problem.frequency_switching * (f - f_before) ** 2
         n_before, f_before = n, f
-    latency = float(problem.qos.cost(latencies_s(problem, trajectory)).sum())
+    rows, columns = zip(*places, strict=True)
+    resource = float(problem.resource_cost[rows, columns].sum())
+    latency = float(problem.qos.cost(_latencies_s(problem, trajectory, columns)).sum())
     return CostTerms(latency=latency, resource=resource, switching=switching)
 
 
 def latencies_s(problem: HorizonProblem, trajectory: Sequence[Configuration]) -> FloatArray:
     """Predicted latency of every stage, with the executors that are active by then and backlog."""
+    columns = [f for _, f in _indices(problem.space, trajectory)]
+    return _latencies_s(problem, trajectory, columns)
+
+
+def _latencies_s(
+    problem: HorizonProblem, trajectory: Sequence[Configuration], columns: Sequence[int]
+) -> FloatArray:
+    """The same, given the indices of the frequencies."""
     space, backlog = problem.space, problem.backlog
-    latencies = np.empty(len(trajectory))
-    items = 0.0 if backlog is None else backlog.initial_items
-    active = active_executors(problem, [configuration.executors for configuration in trajectory])
+    counts = active_executors(problem, [configuration.executors for configuration in trajectory])
+    active = [space.executor_index(count) for count in counts]
+    latencies = problem.latency_s[range(len(trajectory)), active, columns]
+    if backlog is None:
+        return np.asarray(latencies)
+    items = backlog.initial_items
+    for stage, (n, f) in enumerate(zip(active, columns, strict=True)):
+        service_per_s = float(backlog.service_per_s[n, f])
+        latencies[stage] += items / service_per_s
+        surplus_per_s = float(backlog.arrivals_per_s[stage]) - service_per_s
+        items = max(0.0, items + surplus_per_s * backlog.step_s)
+    return np.asarray(latencies)
+
+
+def _indices(
+    space: ConfigurationSpace, trajectory: Sequence[Configuration]
+) -> list[tuple[int, int]]:
+    places: list[tuple[int, int]] = []
     for stage, configuration in enumerate(trajectory):
-        n = space.executor_index(active[stage])
-        f = space.frequency_index(configuration.frequency_khz)
-        latencies[stage] = problem.latency_s[stage, n, f]
-        if backlog is not None:
-            service_per_s = float(backlog.service_per_s[n, f])
-            latencies[stage] += items / service_per_s
-            surplus_per_s = float(backlog.arrivals_per_s[stage]) - service_per_s
-            items = max(0.0, items + surplus_per_s * backlog.step_s)
-    return latencies
+        # To stay is the same object again.
+        same = stage > 0 and configuration is trajectory[stage - 1]
+        places.append(places[-1] if same else space.index(configuration))
+    return places
 
 
 def active_executors(problem: HorizonProblem, requests: Sequence[int]) -> list[int]:

@@ -36,14 +36,14 @@ class PolicyEntry:
     """Where the function or class is that makes the policy of its options and a `Context`."""
     live: bool = True
     """Whether it can do with what Spark measures."""
-    plans_ahead: bool = False
-    """Whether it plans with the dead time, and so must be built anew when that has changed."""
     preset: tuple[tuple[str, object], ...] = ()
     """Options that the name stands for; such a policy has no table."""
     number: str | None = None
     """The option that takes the number of the name."""
     sections: bool = False
     """Its options are sections of the configuration instead of one table."""
+    breaks: tuple[str, ...] = ()
+    """Checks of `mpc.policies.contract` that its source rules out; its docstring says why."""
 
     @property
     def has_table(self) -> bool:
@@ -74,6 +74,14 @@ class PolicyEntry:
         return builder(options, context)
 
 
+_OVERLOAD, _SILENCE = "scales out of an overload", "scales out while no batch ends"
+_BATCH_RATE = "scales out on rates that only batches tell"
+_LOSS = "makes up for lost executors"
+_CALM, _NOTHING = "stays calm in a calm stream", "holds while nothing is measured"
+_SILENT = (_SILENCE, _BATCH_RATE)
+_FIXED = {"breaks": (_NOTHING, _CALM, _OVERLOAD, *_SILENT, _LOSS)}
+
+
 def _own(name: str, folder: str, options: str, builder: str, **traits: Any) -> PolicyEntry:
     place = f"mpc.policies.{folder}"
     return PolicyEntry(name, f"{place}.options:{options}", f"{place}.{builder}", **traits)
@@ -81,15 +89,18 @@ def _own(name: str, folder: str, options: str, builder: str, **traits: Any) -> P
 
 def _lat(resource: str, plan: str, **preset: object) -> PolicyEntry:
     chosen = {"resource": "executors" if resource == "node" else resource, **preset}
-    traits: dict[str, Any] = {"live": False, "preset": tuple(chosen.items())}
+    # lat-power keeps its configuration when none is stable.
+    breaks = (*_SILENT, _OVERLOAD, _LOSS) if resource == "power" else _SILENT
+    traits: dict[str, Any] = {"live": False, "preset": tuple(chosen.items()), "breaks": breaks}
     return _own(f"lat-{resource}-{plan}", "lat", "LatOptions", "policy:LatPolicy", **traits)
 
 
-_PLANS = {"plans_ahead": True, "sections": True}
 _OWN = (
-    _own("foresight", "foresight", "ForesightOptions", "policy:ForesightPolicy", **_PLANS),
-    _own("peak", "fixed", "PeakOptions", "policy:peak_policy"),
-    _own("static-N", "fixed", "StaticOptions", "policy:static_policy", number="executors"),
+    _own("foresight", "foresight", "ForesightOptions", "policy:ForesightPolicy", sections=True),
+    _own("peak", "fixed", "PeakOptions", "policy:peak_policy", **_FIXED),
+    _own(
+        "static-N", "fixed", "StaticOptions", "policy:static_policy", number="executors", **_FIXED
+    ),
     _own("rule-based", "rule_based", "RuleBasedOptions", "policy:RuleBasedPolicy"),
     _own("q-learning", "q_learning", "QLearningOptions", "policy:QLearningPolicy"),
     _own(
@@ -104,17 +115,37 @@ _OWN = (
         "ParameterSearchOptions",
         "policy:ParameterSearchPolicy",
     ),
-    _own("edf-threshold", "edf", "EdfThresholdOptions", "single_operator:threshold_policy"),
-    _own("edf-q-learning", "edf", "EdfQLearningOptions", "single_operator:q_learning_policy"),
+    _own(
+        "edf-threshold",
+        "edf",
+        "EdfThresholdOptions",
+        "single_operator:threshold_policy",
+        breaks=_SILENT,
+    ),
+    _own(
+        "edf-q-learning",
+        "edf",
+        "EdfQLearningOptions",
+        "single_operator:q_learning_policy",
+        breaks=(_LOSS,),
+    ),
     _own("edf-model-based", "edf", "EdfModelBasedOptions", "single_operator:model_based_policy"),
-    _own("mdp", "mdp", "MdpOptions", "policy:MdpPolicy"),
-    _own("mdp-rl", "mdp", "MdpRlOptions", "rl_policy:MdpRlPolicy"),
-    _own("decentralised", "decentralised", "DecentralisedOptions", "policy:DecentralisedPolicy"),
-    _own("ds2", "ds2", "Ds2Options", "policy:Ds2Policy"),
-    _own("hpa", "hpa", "HpaOptions", "policy:HpaPolicy"),
-    _own("spark-dra", "spark_dra", "SparkDraOptions", "policy:SparkDraPolicy"),
-    _own("spark-ratio", "spark_ratio", "SparkRatioOptions", "policy:SparkRatioPolicy"),
-    _own("spl", "spl", "SplOptions", "policy:SplPolicy", live=False),
+    _own("mdp", "mdp", "MdpOptions", "policy:MdpPolicy", breaks=(_LOSS,)),
+    _own("mdp-rl", "mdp", "MdpRlOptions", "rl_policy:MdpRlPolicy", breaks=(_LOSS,)),
+    _own(
+        "decentralised",
+        "decentralised",
+        "DecentralisedOptions",
+        "policy:DecentralisedPolicy",
+        breaks=(*_SILENT, _LOSS),
+    ),
+    _own("ds2", "ds2", "Ds2Options", "policy:Ds2Policy", breaks=_SILENT),
+    _own("hpa", "hpa", "HpaOptions", "policy:HpaPolicy", breaks=(*_SILENT, _LOSS)),
+    _own("spark-dra", "spark_dra", "SparkDraOptions", "policy:SparkDraPolicy", breaks=(_CALM,)),
+    _own(
+        "spark-ratio", "spark_ratio", "SparkRatioOptions", "policy:SparkRatioPolicy", breaks=_SILENT
+    ),
+    _own("spl", "spl", "SplOptions", "policy:SplPolicy", live=False, breaks=(_BATCH_RATE,)),
     _lat("node", "nosw", switching_weight=0.0),
     _lat("node", "h1", horizon_steps=1),
     _lat("node", "h2", horizon_steps=2),

@@ -8,13 +8,15 @@ With a test framework, one test a check: `@pytest.mark.parametrize("check", CHEC
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from msgspec import Struct
 
 from mpc.bounds import Bounds
+from mpc.controller import Controller
+from mpc.events import EventKind
 from mpc.policies.catalogue import PolicyEntry
 from mpc.policies.context import Context
 from mpc.ports import Policy
@@ -59,10 +61,11 @@ class PolicyCheck(NamedTuple):
 def check_policy(
     entry: PolicyEntry, options: Struct | None = None, exempt: Sequence[str] = ()
 ) -> None:
-    """Run every check but those named in `exempt`; raises `ContractBroken` for the first that
-    fails. Only a policy that is installed can be restored from a snapshot."""
+    """Run every check but those named in `exempt` and those that the entry says its source rules
+    out; raises `ContractBroken` for the first that fails. Only a policy that is installed can be
+    restored from a snapshot."""
     for check in CHECKS:
-        if check.name not in exempt:
+        if check.name not in (*exempt, *entry.breaks):
             check.run(Subject(entry, options))
 
 
@@ -272,6 +275,135 @@ def _scales_out_of_an_overload(subject: Subject) -> None:
     _require(reached >= 8e9, f"came to {reached / 1e9:g} GHz only, and 8 are needed")
 
 
+class Trouble(NamedTuple):
+    """What happens to a `TroubledPlant`, by the number of the step."""
+
+    ends: Callable[[int], bool] = lambda _: True
+    """Whether the batch of the step ends in it."""
+    rate_by_batch: bool = False
+    """The rate is known only when a batch tells it."""
+    lost: Callable[[int], int] = lambda _: 0
+    """Executors that are requested and do not run."""
+    misread: Callable[[int], float] = lambda _: 1.0
+    """By what the measured rate is wrong."""
+
+
+class TroubledPlant:
+    """A `SmallPlant` under the whole controller, with what goes wrong on real clusters."""
+
+    def __init__(self, policy: Policy, trouble: Trouble, start: Configuration) -> None:
+        self._controller = Controller.of(policy, SPACE, TARGET_S, STEP_S)
+        self._trouble = trouble
+        self._plant = SmallPlant(lambda _: STEADY_PER_S, start)
+        self._silent_steps = 0
+
+    def run(self, steps: int) -> list[Configuration]:
+        """What was applied, step by step."""
+        applied = []
+        for number in range(1, steps + 1):
+            decided = self._controller.step(self._measured(number))
+            failed = [event for event in decided.events if event.kind == EventKind.STEP_FAILED]
+            _require(not failed, f"raised: {failed}")
+            self._plant.current = decided.target
+            applied.append(decided.target)
+        return applied
+
+    def _measured(self, number: int) -> Measurement:
+        trouble, requested = self._trouble, self._plant.current
+        running = max(requested.executors - trouble.lost(number), 0)
+        observed = Configuration(running, requested.frequency_khz)
+        if not trouble.ends(number) or not running:
+            self._silent_steps += 1
+            rate_per_s = None if trouble.rate_by_batch else STEADY_PER_S
+            return Measurement(
+                number,
+                number * STEP_S,
+                requested,
+                observed,
+                arrivals_per_s=rate_per_s,
+                completions_per_s=None if trouble.rate_by_batch else 0.0,
+                congestion=1.0,
+                oldest_wait_s=self._silent_steps * STEP_S,
+            )
+        self._silent_steps = 0
+        self._plant.current = observed
+        measured = self._plant._measured(number)
+        self._plant.current = requested
+        arrivals_per_s = STEADY_PER_S * trouble.misread(number)
+        return replace(measured, requested=requested, arrivals_per_s=arrivals_per_s)
+
+
+STEADY_PER_S = 3000.0
+SETTLED_STEPS, TROUBLED_STEPS = 20, 40
+ENOUGH = Configuration(3, 2_000_000)
+"""Twice what the steady rate needs."""
+
+
+def _troubled(subject: Subject, trouble: Trouble) -> tuple[Configuration, list[Configuration]]:
+    """What was applied right before the trouble began, and from then on."""
+    plant = TroubledPlant(subject.fresh(), trouble, ENOUGH)
+    applied = plant.run(SETTLED_STEPS + TROUBLED_STEPS)
+    return applied[SETTLED_STEPS - 1], applied[SETTLED_STEPS:]
+
+
+def _capacity(configuration: Configuration) -> int:
+    return configuration.executors * configuration.frequency_khz
+
+
+def _scales_out_while_no_batch_ends(subject: Subject) -> None:
+    """The rate is asked of the source; a batch of the twenty-first step never ends."""
+    before, during = _troubled(subject, Trouble(ends=lambda number: number <= SETTLED_STEPS))
+    _require_more(before, during)
+
+
+def _scales_out_on_rates_that_only_batches_tell(subject: Subject) -> None:
+    """The same, and with the batch the rate is missing as well."""
+    trouble = Trouble(ends=lambda number: number <= SETTLED_STEPS, rate_by_batch=True)
+    before, during = _troubled(subject, trouble)
+    _require_more(before, during)
+
+
+def _require_more(before: Configuration, during: list[Configuration]) -> None:
+    reached = max(_capacity(target) for target in during)
+    more = reached > _capacity(before) or before == SPACE.largest
+    _require(more, f"stayed at {before} while rows waited for {TROUBLED_STEPS} steps")
+
+
+def _gives_nothing_up_in_silence(subject: Subject) -> None:
+    for rate_by_batch in (False, True):
+        trouble = Trouble(lambda number: number <= SETTLED_STEPS, rate_by_batch)
+        before, during = _troubled(subject, trouble)
+        fewest = min(target.executors for target in during)
+        slowest_khz = min(target.frequency_khz for target in during)
+        kept = fewest >= before.executors and slowest_khz >= before.frequency_khz
+        _require(kept, f"gave up some of {before} while rows waited")
+
+
+def _makes_up_for_lost_executors(subject: Subject) -> None:
+    """Two are lost and do not come back for a while: what is left must not be taken for more."""
+    trouble = Trouble(lost=lambda number: 2 if number > SETTLED_STEPS else 0)
+    before, during = _troubled(subject, trouble)
+    running = [(max(target.executors - 2, 0)) * target.frequency_khz for target in during]
+    enough = STEADY_PER_S * ROW_CYCLES / 1e3
+    _require(max(running) >= enough, f"lost two executors of {before} and never made up for them")
+
+
+def _gives_nothing_up_for_one_bad_reading(subject: Subject) -> None:
+    """One step with 200 times the rate, later one with a 200th of it."""
+    for factor in (200.0, 1.0 / 200.0):
+        spike = SETTLED_STEPS + 1
+
+        def misread(number: int, factor: float = factor, spike: int = spike) -> float:
+            return factor if number == spike else 1.0
+
+        before, after = _troubled(subject, Trouble(misread=misread))
+        _require(
+            after[0].executors >= before.executors
+            and after[0].frequency_khz >= before.frequency_khz,
+            f"one reading {factor:g} times the rate took {before} to {after[0]}",
+        )
+
+
 CHECKS = (
     PolicyCheck("decides whatever is measured", _decides_whatever_is_measured),
     PolicyCheck("stays within the bounds", _stays_within_the_bounds),
@@ -280,6 +412,13 @@ CHECKS = (
     PolicyCheck("holds while nothing is measured", _holds_while_nothing_is_measured),
     PolicyCheck("stays calm in a calm stream", _stays_calm_in_a_calm_stream),
     PolicyCheck("scales out of an overload", _scales_out_of_an_overload),
+    PolicyCheck("scales out while no batch ends", _scales_out_while_no_batch_ends),
+    PolicyCheck(
+        "scales out on rates that only batches tell", _scales_out_on_rates_that_only_batches_tell
+    ),
+    PolicyCheck("gives nothing up in silence", _gives_nothing_up_in_silence),
+    PolicyCheck("makes up for lost executors", _makes_up_for_lost_executors),
+    PolicyCheck("gives nothing up for one bad reading", _gives_nothing_up_for_one_bad_reading),
 )
 
 

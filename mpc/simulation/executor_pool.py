@@ -29,6 +29,8 @@ class ExecutorPool:
         """Heap of the times at which the live executors will be lost; infinite for never."""
         heapq.heapify(self._live)
         self._target = executors
+        self.started = 0
+        """How many have come since the beginning, without those it began with."""
 
     @property
     def live(self) -> int:
@@ -63,6 +65,15 @@ class ExecutorPool:
         while self._starting and self._starting[0] <= now_s:
             heapq.heappop(self._starting)
             heapq.heappush(self._live, self._lost_at_s(now_s))
+            self.started += 1
+        self._start_missing(now_s)
+        return lost
+
+    def lose(self, executors: int, now_s: float) -> int:
+        """Lose so many at once, as when a host dies; returns how many there were to lose."""
+        lost = min(executors, self.live)
+        # Lifetimes are memoryless: which ones go tells nothing about the others.
+        del self._live[self.live - lost :]
         self._start_missing(now_s)
         return lost
 

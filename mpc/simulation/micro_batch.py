@@ -7,18 +7,23 @@ unless `idle_share` says what an idle executor draws.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from energy.power import PowerModel
 from mpc.events import Events
+from mpc.objective import evenly_late
 from mpc.simulation.executor_pool import ExecutorPool, positive_noise
 from mpc.simulation.operator import PlantStep
 from mpc.simulation.row_queue import RowQueue, TakenRows
+from mpc.simulation.running_batch import RunningBatch
+from mpc.simulation.series import TraceClock
+from mpc.simulation.told_arrivals import ToldArrivals
 from mpc.values import (
     Applied,
+    ArrivalsOrigin,
     BatchSample,
     Configuration,
     FloatArray,
@@ -44,6 +49,19 @@ class MicroBatchTraits:
     batch_cycles: float = 0.0
     """Work of every batch whatever its rows, which executors share: starting tasks and their Python
     workers, reading and writing state. The overhead is the driver's and waits for nobody."""
+    useful_executors: int | None = None
+    """Executors that find a task in a batch, the others stand idle; None: all of them."""
+    told_by: ArrivalsOrigin | None = None
+    """Who tells what arrived. batch: known when a batch ends, of the time before it began, as Spark
+    reports it. source: known in every step, with the backlog. None: known in every step, and
+    nothing said about who told."""
+    cold_s: float = 0.0
+    """How much longer a batch takes in which an executor runs its first tasks."""
+    machine_hz: float | None = None
+    """Clock cycles a second that there are for all executors together, where they are shares of
+    one machine; None: each has its own."""
+    starting_hz: float = 0.0
+    """What of that an executor takes which is starting."""
 
     def __post_init__(self) -> None:
         if not (self.overhead_s > 0 and self.row_cycles > 0 and self.startup_s >= 0):
@@ -56,11 +74,17 @@ class MicroBatchTraits:
                 f"trigger_interval_s must be positive, or None for back to back, got "
                 f"{self.trigger_interval_s}"
             )
+        if self.useful_executors is not None and self.useful_executors < 1:
+            raise ValueError(f"useful_executors must be at least 1, got {self.useful_executors}")
         spreads = (self.overhead_cv, self.row_cycles_cv, self.startup_cv)
-        if min(*spreads, self.losses_per_executor_hour, self.batch_cycles) < 0:
+        others = (self.losses_per_executor_hour, self.batch_cycles, self.cold_s, self.starting_hz)
+        if min(*spreads, *others) < 0:
             raise ValueError(
-                f"variations, losses and batch_cycles must not be negative, got {self}"
+                f"variations, losses, batch_cycles, cold_s and starting_hz must not be negative, "
+                f"got {self}"
             )
+        if self.machine_hz is not None and self.machine_hz <= 0:
+            raise ValueError(f"machine_hz must be positive, got {self.machine_hz}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +95,8 @@ class FinishedBatch:
     cycles: float
     ran_on: Configuration
     """Averages over the batch, rounded."""
+    cold: bool = False
+    """Executors may have run their first tasks in it, by what a sensor sees."""
 
     @property
     def latency_sum_s(self) -> float:
@@ -81,36 +107,6 @@ class FinishedBatch:
         return self.rows.rows * self.started_s - self.rows.arrival_sum_s
 
 
-@dataclass(slots=True)
-class _RunningBatch:
-    started_s: float
-    rows: TakenRows
-    cycles: float
-    overhead_left_s: float
-    cycles_left: float
-    work_s: float = 0.0
-    executor_s: float = 0.0
-    """Time each executor worked on it, summed."""
-    executor_cycles: float = 0.0
-    """Cycles they had in that time."""
-
-    def finishes_s(self, now_s: float, speed_hz: float) -> float:
-        return now_s + self.overhead_left_s + self.cycles_left / speed_hz if speed_hz else math.inf
-
-    def advance(self, duration_s: float, executors: int, speed_hz: float) -> None:
-        overhead_s = min(duration_s, self.overhead_left_s)
-        self.overhead_left_s -= overhead_s
-        work_s = duration_s - overhead_s
-        self.cycles_left = max(self.cycles_left - speed_hz * work_s, 0.0)
-        self.work_s += work_s
-        self.executor_s += executors * work_s
-        self.executor_cycles += speed_hz * work_s
-
-    def lose(self, lost: int, executors: int) -> None:
-        """What lost executors had done of this batch is done again: its output went with them."""
-        self.cycles_left += (self.cycles - self.cycles_left) * lost / executors
-
-
 class MicroBatchPlant:
     """Serves a series of rates, one a step, with the configuration last applied.
 
@@ -119,6 +115,8 @@ class MicroBatchPlant:
 
     `idle_share` is what an executor adds to the power while it works on no rows, as a share of what
     it adds at work: between batches, and while the driver plans or commits one (the overhead).
+    `losses` says how many executors are lost at the beginning of which step, counted from 1; those
+    that take their place need their time to start.
     """
 
     def __init__(
@@ -131,7 +129,12 @@ class MicroBatchPlant:
         *,
         step_s: float = 1.0,
         idle_share: float = 1.0,
+        losses: Mapping[int, int] | None = None,
+        target_s: float | None = None,
+        clock: TraceClock | None = None,
     ) -> None:
+        """`target_s` tells which rows are late; None: nobody asks. `clock`: None where nobody knows
+        when the rates were recorded."""
         if not 0.0 <= idle_share <= 1.0:
             raise ValueError(f"idle_share must be between 0 and 1, got {idle_share}")
         if not (np.isfinite(rates_per_s).all() and (rates_per_s >= 0).all()):
@@ -144,6 +147,9 @@ class MicroBatchPlant:
         self._generator = generator
         self._step_s = step_s
         self._idle_share = idle_share
+        self._losses = dict(losses or {})
+        self._target_s = target_s
+        self._clock = clock
         self._pool = ExecutorPool(
             start.executors,
             traits.startup_s,
@@ -153,7 +159,11 @@ class MicroBatchPlant:
         )
         self._requested = start
         self._queue = RowQueue()
-        self._batch: _RunningBatch | None = None
+        self._batch: RunningBatch | None = None
+        self._known_started, self._warm_started = 0, 0
+        """Executors that had started when the last batch began, and when the one before it did."""
+        told_by = traits.told_by
+        self._told = None if told_by is None else ToldArrivals(told_by, step_s)
         self._next_trigger_s = 0.0
         self._step = 0
         self._now_s = 0.0
@@ -173,6 +183,13 @@ class MicroBatchPlant:
         """Rows that arrived and have no result yet."""
         return self._queue.untaken + (self._batch.rows.rows if self._batch else 0)
 
+    @property
+    def _oldest_wait_s(self) -> float | None:
+        arrived_s = self._queue.next_arrival_s
+        if self._batch is not None:
+            arrived_s = self._batch.rows.first_arrival_s
+        return None if arrived_s is None or arrived_s > self._now_s else self._now_s - arrived_s
+
     def wait_for_step(self) -> bool:
         if self._step == len(self._arrivals):
             return False
@@ -183,6 +200,7 @@ class MicroBatchPlant:
         self._queue.add(begin_s, end_s, rows)
         self._energy_j = 0.0
         batches_before = len(self.finished)
+        self._lose(self._losses.get(self._step, 0))
         self._run_until(end_s)
         measured = self._measured(rows, self.finished[batches_before:])
         self._measurement = measured
@@ -192,6 +210,7 @@ class MicroBatchPlant:
                 arrivals_per_s=rows / self._step_s,
                 latency_s=measured.latency_s,
                 power_w=self._energy_j / self._step_s,
+                oldest_wait_s=measured.oldest_wait_s,
             )
         )
         return True
@@ -216,8 +235,9 @@ class MicroBatchPlant:
         while self._now_s < end_s:
             if self._batch is None and self._begins_s() <= self._now_s:
                 self._batch = self._begun()
-            executors = self._pool.live
-            speed_hz = executors * self._requested.frequency_khz * 1e3
+            executors = self._working
+            frequency_hz = self._requested.frequency_khz * 1e3
+            speed_hz = self._speed_hz(executors * frequency_hz)
             if self._batch is None:
                 batch_event_s = self._begins_s()
             else:
@@ -227,13 +247,25 @@ class MicroBatchPlant:
             self._account(duration_s)
             self._now_s = event_s
             if self._batch is not None:
-                self._batch.advance(duration_s, executors, speed_hz)
+                self._batch.advance(duration_s, executors, speed_hz, frequency_hz)
                 if event_s == batch_event_s:
                     self._finish(self._batch)
                     self._batch = None
             lost = self._pool.settle(self._now_s)
             if lost and self._batch is not None:
-                self._batch.lose(lost, executors)
+                self._batch.lose(min(lost, executors), executors)
+
+    @property
+    def _working(self) -> int:
+        """Executors that find a task."""
+        useful = self._traits.useful_executors
+        return self._pool.live if useful is None else min(self._pool.live, useful)
+
+    def _lose(self, executors: int) -> None:
+        working = self._working
+        lost = self._pool.lose(executors, self._now_s)
+        if lost and self._batch is not None:
+            self._batch.lose(min(lost, working), working)
 
     def _begins_s(self) -> float:
         """When an idle engine begins its next batch, as far as arrivals are known."""
@@ -249,7 +281,7 @@ class MicroBatchPlant:
         # A trigger that finds no rows passes; Spark waits for the next multiple of the interval.
         return max(math.ceil(arrival_s / interval_s) * interval_s, arrival_s)
 
-    def _begun(self) -> _RunningBatch | None:
+    def _begun(self) -> RunningBatch | None:
         rows = self._taken()
         if rows is None:
             return None
@@ -261,13 +293,26 @@ class MicroBatchPlant:
             self._next_trigger_s = (passed + 1) * traits.trigger_interval_s
         mean_cycles = traits.batch_cycles + self._mean_cycles(rows)
         cycles = mean_cycles * positive_noise(self._generator, traits.row_cycles_cv)
-        return _RunningBatch(
+        overhead_s = traits.overhead_s * positive_noise(self._generator, traits.overhead_cv)
+        self._warm_started, self._known_started = self._known_started, self._pool.started
+        if self._known_started > self._warm_started:
+            overhead_s += traits.cold_s
+        return RunningBatch(
             started_s=self._now_s,
             rows=rows,
             cycles=cycles,
-            overhead_left_s=traits.overhead_s * positive_noise(self._generator, traits.overhead_cv),
+            overhead_left_s=overhead_s,
             cycles_left=cycles,
+            warm_executors=self._warm_started,
         )
+
+    def _speed_hz(self, nominal_hz: float) -> float:
+        """Of all executors; those that start take their part of a machine that is shared."""
+        machine_hz = self._traits.machine_hz
+        if machine_hz is None:
+            return nominal_hz
+        demand_hz = nominal_hz + self._pool.starting * self._traits.starting_hz
+        return nominal_hz * min(1.0, machine_hz / demand_hz) if demand_hz > 0 else 0.0
 
     def _taken(self) -> TakenRows | None:
         """The rows of a batch that begins now: all that have arrived."""
@@ -277,7 +322,7 @@ class MicroBatchPlant:
         """Of the rows alone."""
         return rows.rows * self._traits.row_cycles
 
-    def _finish(self, batch: _RunningBatch) -> None:
+    def _finish(self, batch: RunningBatch) -> None:
         # A work phase below the clock's resolution leaves no averages.
         ran_on = self.observed
         if batch.executor_s > 0:
@@ -286,7 +331,14 @@ class MicroBatchPlant:
                 round(batch.executor_cycles / batch.executor_s / 1e3),
             )
         self.finished.append(
-            FinishedBatch(batch.started_s, self._now_s, batch.rows, batch.cycles, ran_on)
+            FinishedBatch(
+                batch.started_s,
+                self._now_s,
+                batch.rows,
+                batch.cycles,
+                ran_on,
+                cold=self._traits.cold_s > 0 and self._pool.started > batch.warm_executors,
+            )
         )
 
     def _account(self, duration_s: float) -> None:
@@ -297,15 +349,22 @@ class MicroBatchPlant:
         if self._batch is not None:
             working_s = max(duration_s - self._batch.overhead_left_s, 0.0)
         idle_w = self._draws_w(starting + self._idle_share * live)
-        busy_w = self._draws_w(starting + live)
+        idle = live - self._working
+        busy_w = self._draws_w(starting + self._working + self._idle_share * idle)
         self._energy_j += duration_s * idle_w + working_s * (busy_w - idle_w)
 
     def _draws_w(self, busy_executors: float) -> float:
         return float(self._power.power_w(busy_executors, self._requested.frequency_khz))
 
+    def _late_share(self, batches: Sequence[FinishedBatch]) -> float | None:
+        if self._target_s is None or not batches:
+            return None
+        late = sum(late_rows(batch, self._target_s) for batch in batches)
+        return late / sum(batch.rows.rows for batch in batches)
+
     def _measured(self, arrived: int, batches: Sequence[FinishedBatch]) -> Measurement:
         rows = sum(batch.rows.rows for batch in batches)
-        return Measurement(
+        measured = Measurement(
             step=self._step,
             time_s=self._now_s,
             requested=self._requested,
@@ -315,15 +374,33 @@ class MicroBatchPlant:
             cost_cycles=sum(batch.cycles for batch in batches) / rows if rows else None,
             wait_s=sum(batch.wait_sum_s for batch in batches) / rows if rows else None,
             latency_s=sum(batch.latency_sum_s for batch in batches) / rows if rows else None,
+            oldest_wait_s=self._oldest_wait_s,
+            late_share=self._late_share(batches),
             batches=tuple(
-                BatchSample(batch.rows.rows, batch.finished_s - batch.started_s, batch.ran_on)
+                BatchSample(
+                    batch.rows.rows, batch.finished_s - batch.started_s, batch.ran_on, batch.cold
+                )
                 for batch in batches
             ),
             trigger_interval_s=self._traits.trigger_interval_s,
+            useful_executors=self._traits.useful_executors,
             startup_s=self._traits.startup_s,
             power_w=self._energy_j / self._step_s,
             power_source="modelled",
+            clock_s=None if self._clock is None else self._clock.at(self._now_s),
         )
+        if self._told is None:
+            return measured
+        return self._told.as_told(measured, batches, self.unfinished)
+
+
+def late_rows(batch: FinishedBatch, target_s: float) -> float:
+    """Rows above the target, taking them as spread evenly from the first to the last arrival."""
+    rows = batch.rows
+    longest_s, shortest_s = (
+        batch.finished_s - arrival_s for arrival_s in (rows.first_arrival_s, rows.last_arrival_s)
+    )
+    return rows.rows * evenly_late(longest_s, shortest_s, target_s)
 
 
 def latency_quantiles_s(batches: Sequence[FinishedBatch], quantiles: Sequence[float]) -> FloatArray:

@@ -15,6 +15,7 @@ from forecasting.variability import dispersion_index
 from mpc.balance import balanced
 from mpc.events import Events
 from mpc.simulation import operator_kernel as kernel
+from mpc.simulation.series import TraceClock
 from mpc.simulation.trace import TriggerTrace
 from mpc.values import (
     Applied,
@@ -40,12 +41,16 @@ class PlantStep:
     latency_s: float | None
     """Mean over the results of the step; None if there was none."""
     power_w: float
+    oldest_wait_s: float | None = None
+    """Age of the oldest item without a result, at the end of the step."""
 
     @property
     def judged_latency_s(self) -> float | None:
-        """Infinite while items arrive and none has a result; None where nothing is to judge."""
+        """What the step counts as: the mean over its results. A step in which items arrived and
+        none has a result counts as what the oldest of them has waited, and as infinitely late where
+        that is not known. None: nothing to judge."""
         if self.latency_s is None and self.arrivals_per_s > 0:
-            return math.inf
+            return math.inf if self.oldest_wait_s is None else self.oldest_wait_s
         return self.latency_s
 
     def violates(self, threshold_s: float) -> bool:
@@ -65,9 +70,12 @@ class OperatorPlant:
         cycles_per_point: float,
         step_s: float = 1.0,
         start: Configuration | None = None,
+        *,
+        clock: TraceClock | None = None,
     ) -> None:
         self._trace = trace
         self._step_s = step_s
+        self._clock = clock
         self._power = power
         self._steps = int(trace.duration_s // step_s)
         self._step = 0
@@ -119,6 +127,7 @@ class OperatorPlant:
                 arrivals_per_s=self._measurement.arrivals_per_s or 0.0,
                 latency_s=self._measurement.latency_s,
                 power_w=self._measurement.power_w or 0.0,
+                oldest_wait_s=self._measurement.oldest_wait_s,
             )
         )
         return True
@@ -172,6 +181,7 @@ class OperatorPlant:
         return Measurement(
             step=self._step,
             time_s=end_s,
+            clock_s=None if self._clock is None else self._clock.at(end_s),
             requested=self._current,
             observed=self._current,
             arrivals_per_s=float(sums[kernel.ARRIVALS]) / self._step_s,
@@ -184,11 +194,19 @@ class OperatorPlant:
             key_cost_cycles=key_cost,
             wait_s=float(sums[kernel.WAIT] / completed) if completed else None,
             latency_s=float(sums[kernel.LATENCY] / completed) if completed else None,
+            oldest_wait_s=None if completed else self._oldest_wait_s(end_s),
             congestion=float(min(sums[kernel.BLOCKED] / self._step_s, 1.0)),
             power_w=float(
                 self._power.power_w(self._current.executors, self._current.frequency_khz)
             ),
         )
+
+    def _oldest_wait_s(self, now_s: float) -> float | None:
+        """Of the triggers without a result. Asked only when nothing came out: otherwise the mean
+        over the results is what the paper controls."""
+        arrived = int(self._state.clock[kernel.NEXT_TRIGGER])
+        (waiting,) = np.nonzero(~np.isfinite(self._state.latency_s[:arrived]))
+        return float(now_s - self._trace.time_s[waiting[0]]) if len(waiting) else None
 
     def _dispersion(self, begin_s: float, end_s: float) -> float | None:
         first, last = np.searchsorted(self._trace.time_s, (begin_s, end_s))

@@ -20,6 +20,8 @@ class ControlStep:
     applied: Applied
     decision_ms: float
     """How long the whole decision took; nothing depends on it."""
+    decision_cpu_ms: float
+    """What of that the process was at work: on a busy machine the rest is waiting for a core."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +44,12 @@ def control(controller: Controller, plant: Plant) -> Iterator[ControlStep]:
     ran, _ = plant.watch()
     while plant.wait_for_step():
         measurement, _ = plant.measure(ran)
-        begin_s = time.perf_counter()
+        begin_s, begin_cpu_s = time.perf_counter(), time.process_time()
         decided = controller.step(measurement)
+        decision_cpu_ms = (time.process_time() - begin_cpu_s) * 1e3
         decision_ms = (time.perf_counter() - begin_s) * 1e3
         ran, _ = plant.steer(decided.target, decided.applicable.key_owners)
-        yield ControlStep(measurement, decided, ran, decision_ms)
+        yield ControlStep(measurement, decided, ran, decision_ms, decision_cpu_ms)
 
 
 def simulate(controller: Controller, plant: Plant) -> SimulatedRun:

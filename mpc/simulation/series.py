@@ -6,6 +6,18 @@ from mpc.values import FloatArray
 
 
 @dataclass(frozen=True, slots=True)
+class TraceClock:
+    """When a trace was recorded, and how much faster it is played."""
+
+    begin_s: float
+    """Seconds since 1970 in UTC."""
+    speed: float = 1.0
+
+    def at(self, time_s: float) -> float:
+        return self.begin_s + time_s * self.speed
+
+
+@dataclass(frozen=True, slots=True)
 class RateSeries:
     """Tuples per second, constant within bins of `bin_s`."""
 

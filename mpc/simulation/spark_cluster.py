@@ -10,6 +10,7 @@ import numpy as np
 
 from energy.power import PowerModel
 from mpc.simulation.micro_batch import MicroBatchPlant, MicroBatchTraits
+from mpc.simulation.series import TraceClock
 from mpc.values import ConfigurationSpace, FloatArray
 
 OVERHEAD_S = 0.3
@@ -37,6 +38,8 @@ class SimulatedCluster:
     """None: batches back to back."""
     startup_s: float = STARTUP_S
     idle_share: float = IDLE_SHARE
+    batch_cycles: float = 0.0
+    """Work of every batch that executors share."""
 
     def plant(
         self,
@@ -45,6 +48,8 @@ class SimulatedCluster:
         space: ConfigurationSpace,
         generator: np.random.Generator,
         step_s: float,
+        target_s: float | None = None,
+        clock: TraceClock | None = None,
     ) -> MicroBatchPlant:
         """Begins with all executors at full speed; the same noise by the same generator."""
         traits = MicroBatchTraits(
@@ -52,6 +57,7 @@ class SimulatedCluster:
             row_cycles=self.row_cycles,
             trigger_interval_s=self.trigger_interval_s,
             startup_s=self.startup_s,
+            batch_cycles=self.batch_cycles,
         )
         return MicroBatchPlant(
             rates_per_s,
@@ -61,6 +67,8 @@ class SimulatedCluster:
             generator,
             step_s=step_s,
             idle_share=self.idle_share,
+            target_s=target_s,
+            clock=clock,
         )
 
 

@@ -46,12 +46,14 @@ def summarise(
     requested: Sequence[Configuration],
     step_s: float,
     target_s: float,
+    broken: Sequence[bool] | None = None,
 ) -> RunFigures:
     """Figures of a run of at least one step.
 
-    A latency of None is not judged; a step that owes results and has none is infinitely late. A
-    step without a power takes the mean of the others. `requested` may leave out steps whose changes
-    do not count.
+    A latency of None is not judged. A step that owes results and has none comes with what its
+    oldest item has waited, or with infinity. A step without a power takes the mean of the others.
+    `requested` may leave out steps whose changes do not count. `broken` says in which steps another
+    objective than the latency was broken.
     """
     judged_s = [value for value in latencies_s if value is not None]
     known_w = [value for value in powers_w if value is not None]
@@ -59,7 +61,7 @@ def summarise(
     return RunFigures(
         steps=len(observed),
         judged_steps=len(judged_s),
-        violations=sum(value > target_s for value in judged_s),
+        violations=sum(value > target_s for value in judged_s) if broken is None else sum(broken),
         changes=changes_in(requested),
         mean_executors=float(np.mean([each.executors for each in observed])),
         mean_frequency_khz=float(np.mean([each.frequency_khz for each in observed])),

@@ -23,7 +23,7 @@ _TOO_SOON_S = 0.1
 _UJ_PER_J = 1e6
 
 
-class HostLoad(Protocol):
+class LoadGenerator(Protocol):
     """`BusyExecutors`, or what stands for it."""
 
     def set_count(self, count: int) -> None: ...
@@ -73,7 +73,7 @@ def places(hello: Hello, plan: SweepPlan) -> tuple[tuple[int, int], ...]:
 
 def swept(
     client: AgentClient,
-    load: HostLoad,
+    load: LoadGenerator,
     plan: SweepPlan,
     on_point: Callable[[PowerPoint], None],
     sleep: Callable[[float], None] = time.sleep,

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from mpc.values import Configuration
     from runtime.insight.explain import Explanation
+    from runtime.insight.journals import RecordedRun
 
 JournalFolder = Annotated[
     Path,
@@ -38,6 +39,12 @@ def explain(
         help="The decision in force at this time: 17:03, 17:03:10, 2026-11-16T17:03, or "
         "seconds since 1970.",
     ),
+    with_judge: bool = typer.Option(
+        False,
+        "--judge",
+        help="Replay the journal up to this decision and solve its problem with a mixed-integer "
+        "program, beside the plan. May take minutes.",
+    ),
     json_file: JsonFile = None,
 ) -> None:
     """Why a decision was made: measured, expected, weighed, limited, asked for, and what came."""
@@ -55,6 +62,8 @@ def explain(
     console = results_console(json_file)
     console.print(run.about, markup=False, style="dim")
     _print(found, console)
+    if with_judge:
+        _judge(run, position, console)
     if json_file is not None:
         write_document(found, json_file)
 
@@ -84,11 +93,31 @@ def _print(found: "Explanation", console: "Console") -> None:
     if found.observed_later is not None:
         later = "1 step later" if found.later_steps == 1 else f"{found.later_steps} steps later"
         lines.append(f"          {place(found.observed_later)} {later}")
+    if found.power_basis is not None:
+        lines.append(f"power of the plan: {found.power_basis}")
     if found.took_s is not None:
         lines.append(f"decided and applied in {seconds(found.took_s)}")
     _section(console, "Plan, request and outcome", lines)
     if found.events:
         _section(console, "Events", found.events)
+
+
+def _judge(run: "RecordedRun", position: int, console: "Console") -> None:
+    from runtime.cli.output import activity
+    from runtime.insight.judgement import NotJudged, judged
+
+    try:
+        with activity("judge") as begin:
+            found = judged(run, position, begin)
+    except NotJudged as reason:
+        _section(console, "Judge", [str(reason)])
+        return
+    lines = [
+        f"plan    costs {found.plan_cost.total:.6g}: {_trajectory(found.plan)}",
+        f"optimum costs {found.optimum_cost.total:.6g}: {_trajectory(found.optimum)}",
+        found.words,
+    ]
+    _section(console, "Judge (mixed-integer program, HiGHS)", lines)
 
 
 def _section(console: "Console", title: str, lines: "list[str] | tuple[str, ...]") -> None:
@@ -109,18 +138,22 @@ def _measured(found: "Explanation") -> list[str]:
         words = f"{number(measured.arrivals_per_s)} items/s arrived"
         if measured.arrivals_age_s > 0:
             words += f" {seconds(measured.arrivals_age_s)} before"
+        if measured.arrivals_origin is not None:
+            words += f" (told by the {measured.arrivals_origin})"
         if measured.completions_per_s is not None:
             words += f", {number(measured.completions_per_s)} items/s were finished"
         if measured.backlog_items is not None:
             words += f", {number(measured.backlog_items)} items waited"
         lines.append(words)
     if measured.latency_s is not None:
+        from mpc.objective import breaks_objective
+
         words = f"latency {seconds(measured.latency_s)}"
         if measured.latency_kind is not None:
             words += f" ({measured.latency_kind})"
         target_s = found.target_latency_s
         if target_s is not None:
-            broken = measured.latency_s > target_s
+            broken = breaks_objective(measured, target_s, found.late_quantile)
             words += f", {'above' if broken else 'within'} the target of {seconds(target_s)}"
         lines.append(words)
     if measured.batches:
@@ -144,6 +177,8 @@ def _expected(found: "Explanation") -> list[str]:
             f"one step before, {number(found.expected_before_per_s)} items/s were expected, "
             f"{number(arrived)} came"
         )
+    if found.forecast_by:
+        lines.append(f"carried by {found.forecast_by}")
     for each in found.expected:
         words = f"in {each.steps_ahead} steps" if each.steps_ahead > 1 else "in 1 step"
         words += f" {number(each.expected_per_s)} items/s"

@@ -31,6 +31,8 @@ from runtime.cli.agent import agent_app
 from runtime.cli.extensions import ExtensibleGroup
 from runtime.cli.parameters import Overrides
 from runtime.config import Config, ConfigError, load_config
+from runtime.config.schema import Frequency
+from runtime.spark.sensing.sources.catalogue import third_party_sources
 
 TRACEBACK_VARIABLE = "FORESIGHT_TRACEBACK"
 INTERRUPTED = 130
@@ -121,11 +123,21 @@ def check(
     overrides: Overrides = None,
 ) -> None:
     """Validate a configuration and print what it means."""
+    from runtime.build import refuse_operator_model
+
     config = load_config(config_file, overrides or ())
+    try:
+        refuse_operator_model(config)
+    except ValueError as error:
+        raise ConfigError(str(config_file), str(error)) from None
     typer.echo(f"{config_file}: valid")
     for name, value in _summary(config):
         typer.echo(f"  {name:<15} {value}")
-    for broken in (*third_party_policies().broken, *third_party_forecasters().broken):
+    for broken in (
+        *third_party_policies().broken,
+        *third_party_forecasters().broken,
+        *third_party_sources().broken,
+    ):
         typer.echo(f"warning: {broken.name} cannot be loaded: {broken.reason}", err=True)
 
 
@@ -137,14 +149,19 @@ def config() -> None:
     typer.echo(default_toml(), nl=False)
 
 
+def _target(config: Config) -> str:
+    latency, quantile = f"{config.slo.latency_ms:g} ms", config.slo.quantile
+    return latency if quantile is None else f"{latency} for {quantile:.4g} of the rows"
+
+
 def _summary(config: Config) -> list[tuple[str, str]]:
-    cost, forecast, frequencies = config.cost, config.forecast, config.frequency.frequencies_khz
+    cost, forecast = config.cost, config.forecast
     weights = cost.weights
-    risk = f"beyond {config.slo.quantile:g} of " if forecast.risk == "cvar" else "mean of "
+    risk = f"beyond {forecast.risk_quantile:g} of " if forecast.risk == "cvar" else "mean of "
     given = msgspec.structs.asdict(config.limits).items()
     return [
         ("policy", config.policy),
-        ("target", f"{config.slo.latency_ms:g} ms"),
+        ("target", _target(config)),
         (
             "objective",
             f"{weights.latency:g} latency + {weights.resource:g} {cost.resource} + "
@@ -152,9 +169,22 @@ def _summary(config: Config) -> list[tuple[str, str]]:
         ),
         ("horizon", f"{config.horizon.steps} steps of {config.horizon.step_s:g} s"),
         ("executors", f"{config.executors.min} to {config.executors.max}"),
-        ("frequencies", f"{len(frequencies)}, {frequencies[0]} to {frequencies[-1]} kHz"),
-        ("configurations", str(config.configurations)),
+        ("frequencies", _frequencies(config.frequency)),
         ("forecast", f"{forecast.model}, {risk}{forecast.scenarios} scenarios"),
         ("latency model", config.latency.model),
         ("limits", ", ".join(f"{key} {value:g}" for key, value in given if value is not None)),
     ]
+
+
+def _frequencies(frequency: Frequency) -> str:
+    """What the hosts have is not known here."""
+    if frequency.list_khz is not None:
+        listed = ", ".join(str(khz) for khz in frequency.list_khz)
+        words = f"of {listed} kHz those that the hosts have"
+    elif frequency.min_khz is None and frequency.max_khz is None:
+        words = "what the hosts have"
+    else:
+        low = "their lowest" if frequency.min_khz is None else f"{frequency.min_khz} kHz"
+        high = "their highest" if frequency.max_khz is None else f"{frequency.max_khz} kHz"
+        words = f"what the hosts have from {low} to {high}"
+    return f"{words}, {'with' if frequency.turbo else 'without'} turbo"

@@ -108,7 +108,7 @@ def _other(
     from importlib.metadata import version
     from tempfile import NamedTemporaryFile
 
-    from runtime.build import live_space
+    from runtime.build import live_space, simulated_space
     from runtime.config import load_config
     from runtime.control.starts import Start, config_toml
 
@@ -119,14 +119,14 @@ def _other(
             config = load_config(file.name, changes)
     else:
         config = load_config(config_file, changes)
-    most, with_frequencies = None, True
-    if recorded is not None:
+    hosts = () if recorded is None else recorded.hosts
+    if recorded is None:
+        space = simulated_space(config)
+    else:
         granted = recorded.space.max_executors
         most = granted if granted < recorded.config.executors.max else None
-        several = len(recorded.config.frequency.frequencies_khz) > 1
-        with_frequencies = len(recorded.space.frequencies_khz) > 1 or not several
-    space = live_space(config, most, with_frequencies)
-    return Start(run.records[0].at_s, version("foresight-autoscaler"), False, space, config)
+        space = live_space(config, most, hosts)
+    return Start(run.records[0].at_s, version("foresight-autoscaler"), False, space, config, hosts)
 
 
 def _compare(run: "RecordedRun", recorded: "Start", other: "Start", json_file: str | None) -> None:

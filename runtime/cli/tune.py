@@ -182,13 +182,15 @@ def _task(
     seed: int,
 ) -> "Task":
     from mpc.simulation.spark_cluster import PEAK_LOAD
-    from runtime.build import live_power
+    from runtime.build import live_power, simulated_space
     from runtime.insight.journals import recorded_run
     from runtime.tuning.cluster import fitted_to, sized_for
     from runtime.tuning.jobs import Task
     from runtime.tuning.trace import journaled_trace, read_trace
 
-    live_power(config)  # a limit in watts without full_power_w is refused at once
+    live_power(
+        config, simulated_space(config)
+    )  # a limit in watts without full_power_w is refused at once
     if rates is not None and journal is None:
         trace = read_trace(rates, rate_column, bin_s)
         return Task(trace, config, sized_for(trace, config, peak_load or PEAK_LOAD), seed)

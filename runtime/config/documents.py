@@ -30,9 +30,10 @@ _TABLE_TAIL = """\
 ## Options that must agree
 
 - `executors.min` is at most `executors.max`, and `static-N` lies between them.
-- `frequency.list_khz` stands alone, in ascending order; otherwise `frequency.step_khz` divides
-  the range from `frequency.min_khz` to `frequency.max_khz` into at most 256 frequencies. A list
-  given with `--set` replaces the range of the file.
+- `frequency.list_khz` stands alone, in ascending order; otherwise `frequency.min_khz`
+  is at most `frequency.max_khz` and `frequency.step_khz` gives at most 256 frequencies. A list
+  given with `--set` replaces the range of the file. What the hosts do not have is left out; if they
+  have nothing of it, the controller does not start.
 - `limits.dead_time_s` is less than `horizon.steps` * `horizon.step_s`: a plan that ends before an
   executor can serve would never ask for one.
 - `forecast.season_steps` needs a model with a season: `holt-winters` or `mixture`.
@@ -45,7 +46,8 @@ _TABLE_TAIL = """\
   `upper_load` of `[policies.decentralised]` ascend.
 - `slo.latency_ms` is at least `latency_granularity_ms` and less than `max_latency_ms` of
   `[policies.q-learning]` and `[policies.value-iteration]`, where they are given.
-- With `forecast.risk = "cvar"`, one of the `forecast.scenarios` at least is beyond `slo.quantile`.
+- With `forecast.risk = "cvar"`, one of the `forecast.scenarios` at least is beyond
+  `forecast.risk_quantile`.
 """
 
 

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Meta
 
-from mpc.options import AnyPath, Options, SecondsInAnHour, option
+from mpc.options import AnyPath, Options, SecondsInAnHour, Share, option
 
 _HOST = r"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)"
 _PORT = r"(?::(?:[0-9]{1,4}|[1-6][0-9]{4}))?"
@@ -75,6 +75,12 @@ class Power(Options):
         le=1e9,
         absent="power counts in shares of it, and cannot be limited",
         example=240.0,
+    )
+    idle_share: Share = option(
+        0.3,
+        "What an executor that is held without work costs, as a share of one at work: its memory, "
+        "its JVM and a slot that nobody else gets. 0: only work counts; 1: all executors count "
+        "alike.",
     )
     base_w: float | None = _term(
         20.0, "W", "Power model of `foresight calibrate`: constant power of all hosts."

@@ -25,34 +25,59 @@ class ExecutorBounds(Options):
     max: Executors = option(12, "Largest number of executors.")
 
 
-class Frequency(Options):
-    """CPU frequencies of the worker hosts: a range with a step, or a list instead of it."""
+PAPER_KHZ = (1_200_000, 2_000_000, 100_000)
+"""Lowest, highest and step of the MPC paper's machine (De Matteis and Mencagli 2016), for machines
+that are simulated or emulated."""
 
-    min_khz: FrequencyKhz = option(1_200_000, "Lowest CPU frequency.", "kHz")
-    max_khz: FrequencyKhz = option(2_000_000, "Highest CPU frequency.", "kHz")
-    step_khz: int = option(
-        100_000,
-        "Distance between two frequencies; must divide max_khz - min_khz.",
+
+class Frequency(Options):
+    """CPU frequencies of the worker hosts: those that their agents report, unless narrowed here."""
+
+    min_khz: FrequencyKhz | None = option(
+        None, "Lowest CPU frequency.", "kHz", absent="the hosts' lowest", example=1_200_000
+    )
+    max_khz: FrequencyKhz | None = option(
+        None,
+        "Highest CPU frequency.",
+        "kHz",
+        absent="the hosts' highest without turbo",
+        example=2_000_000,
+    )
+    step_khz: int | None = option(
+        None,
+        "Distance between two frequencies, from the highest down.",
         "kHz",
         ge=1,
         le=10_000_000,
+        absent="the hosts' table, or 100000 or a multiple that gives at most 16 frequencies",
+        example=100_000,
     )
     list_khz: tuple[FrequencyKhz, ...] | None = option(
         None,
-        "Frequencies, ascending, in place of min_khz, max_khz and step_khz.",
+        "Frequencies, ascending, in place of min_khz, max_khz and step_khz. Those that the hosts "
+        "do not have are left out.",
         "kHz",
         min_length=1,
         max_length=256,
         absent="the range",
         example=(1_200_000, 1_600_000, 2_000_000),
     )
+    turbo: bool = option(
+        False,
+        "Whether frequencies above the hosts' base frequency are used. How long a host can hold "
+        "them depends on its temperature, so predictions of latency and power are less certain.",
+    )
 
     @property
-    def frequencies_khz(self) -> tuple[int, ...]:
-        """Every admissible frequency, ascending."""
+    def nominal_khz(self) -> tuple[int, ...]:
+        """Of a machine that is simulated or emulated, ascending: as configured, otherwise that of
+        the MPC paper."""
         if self.list_khz is not None:
             return self.list_khz
-        return tuple(range(self.min_khz, self.max_khz + 1, self.step_khz))
+        low_khz, high_khz, step_khz = PAPER_KHZ
+        high_khz = self.max_khz or max(high_khz, self.min_khz or 0)
+        low_khz = self.min_khz or min(low_khz, high_khz)
+        return tuple(sorted(range(high_khz, low_khz - 1, -(self.step_khz or step_khz))))
 
 
 class Config(Options):
@@ -84,12 +109,6 @@ class Config(Options):
     journal: JournalOptions = JournalOptions()
     web: Web = Web()
     policies: PolicyTables = PolicyTables()
-
-    @property
-    def configurations(self) -> int:
-        """Number of configurations the controller chooses from."""
-        executor_counts = self.executors.max - self.executors.min + 1
-        return executor_counts * len(self.frequency.frequencies_khz)
 
     def options_of(self, policy: str) -> Struct:
         """The options of a policy by its name; `ValueError` for one that does not exist."""

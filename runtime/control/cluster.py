@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from mpc.ports import Cluster
+from runtime.fleet.targets import HostFrequencies
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,9 @@ class LiveCluster(Cluster, Protocol):
         ...
 
     @property
-    def sets_frequencies(self) -> bool: ...
+    def host_frequencies(self) -> tuple[HostFrequencies, ...]:
+        """What the hosts offer whose frequencies are set; none: nobody sets any."""
+        ...
 
     def details(self) -> ClusterDetails: ...
 

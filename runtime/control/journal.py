@@ -47,6 +47,8 @@ class Resumption:
     """The step after which its policy had been saved; None: all the records were replayed."""
     missed: int
     """Steps that nobody measured."""
+    remembered: bool = False
+    """It also knew other days, from a file that has seen more than the journal holds."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,6 +76,8 @@ class StepRecord:
     start_up: StartUpSamples = field(default_factory=StartUpSamples)
     resumption: Resumption | None = None
     """In the first record after a restart."""
+    consulted: bool = True
+    """False: the controller was not there yet; it learned from the measurement afterwards."""
 
 
 class StepJournal:

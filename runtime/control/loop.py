@@ -12,12 +12,14 @@ from dataclasses import dataclass, replace
 from typing import Literal, Self
 
 from energy.power import PowerModel
+from mpc.bounds import Bounds
 from mpc.controller import Controller, Decided, failure
-from mpc.events import Event, EventKind, Events, changes
-from mpc.values import Measurement
+from mpc.events import Event, EventKind, changes
+from mpc.values import ConfigurationSpace, Decision, Measurement
 from runtime.control.clock import StepClock
 from runtime.control.cluster import ClusterDetails, LiveCluster
 from runtime.control.journal import Resumption, StepRecord
+from runtime.control.preparation import Preparation
 from runtime.control.recorder import Recorder
 
 JOIN_S = 10.0
@@ -30,10 +32,8 @@ _log = logging.getLogger("foresight")
 class Beginning:
     """Where the steps of a loop begin: at zero, or after those of an earlier run."""
 
-    events: Events
     first_step: int = 0
     first_time_s: float = 0.0
-    resumption: Resumption | None = None
 
 
 class ControlLoop:
@@ -41,7 +41,7 @@ class ControlLoop:
 
     def __init__(
         self,
-        controller: Controller,
+        preparation: Preparation,
         cluster: LiveCluster,
         recorder: Recorder,
         beginning: Beginning,
@@ -55,9 +55,13 @@ class ControlLoop:
         wall_s: Callable[[], float],
         on_release: Callable[[], None],
     ) -> None:
-        """`power` is None where watts are not known. `blocked_by` says why nothing may be changed
+        """Until `preparation` has a controller, every step is measured and nothing is changed.
+        `power` is None where watts are not known. `blocked_by` says why nothing may be changed
         now. `on_release` is called once, when the loop has ended."""
-        self._controller = controller
+        self._preparation = preparation
+        self._controller: Controller | None = None
+        self._unseen: list[Measurement] = []
+        """Measurements that the controller, when it comes, has to learn from first."""
         self._cluster = cluster
         self._recorder = recorder
         self._mode = mode
@@ -67,11 +71,12 @@ class ControlLoop:
         self._monotonic_s = monotonic_s
         self._wall_s = wall_s
         self._on_release = on_release
+        self._step_s = step_s
         self._clock = StepClock(step_s, stop, monotonic_s)
         self._next_step = beginning.first_step
         self._zero_s = monotonic_s() - beginning.first_time_s
-        self._resumption = beginning.resumption
-        self._events = list(beginning.events)
+        self._resumption: Resumption | None = None
+        self._events: list[Event] = []
         """Of the step under way."""
         self._ran, seen = cluster.watch()
         self._events += seen
@@ -120,16 +125,18 @@ class ControlLoop:
             except BaseException as error:  # a SystemExit of a policy ends its step, not the loop
                 _log.exception("a control step failed; executors stay as they are")
                 self._events.append(failure("step", error))
-        self._recorder.save(self._controller.state)
+        if self._controller is not None:
+            self._recorder.end(self._controller.state)
         self._release()
 
     def _step(self) -> None:
         if self._clock.missed_steps:
             self._note(Event(EventKind.STEPS_MISSED, f"{self._clock.missed_steps} steps"))
         measurement = self._measure()
-        decided = self._controller.step(measurement)
+        controller = self._ready_controller()
+        decided = self._hold(measurement) if controller is None else controller.step(measurement)
         self._note(*decided.events)
-        self._apply(measurement, decided)
+        self._apply(measurement, decided, may_change=controller is not None)
         details = self._details()
         events, self._events = tuple(self._events), []
         resumption, self._resumption = self._resumption, None
@@ -148,9 +155,37 @@ class ControlLoop:
                 queries=details.queries,
                 start_up=details.start_up,
                 resumption=resumption,
+                consulted=controller is not None,
             ),
-            self._controller.state,
+            None if controller is None else controller.state,
         )
+
+    def _ready_controller(self) -> Controller | None:
+        """The controller, as soon as it is there and has learned from what it missed."""
+        if self._controller is None:
+            try:
+                prepared = self._preparation.take()
+            except Exception as error:
+                self._note(failure("controller", error))
+                return None
+            if prepared is None:
+                return None
+            for measurement in self._unseen:
+                prepared.controller.step(measurement)
+            self._unseen = []
+            self._controller, self._resumption = prepared.controller, prepared.resumption
+            self._note(*prepared.events)
+        return self._controller
+
+    def _hold(self, measurement: Measurement) -> Decided:
+        self._unseen.append(measurement)
+        held_s = len(self._unseen) * self._step_s
+        reason = f"hold: compiling the optimiser ({held_s:g} s so far)"
+        decision = Decision(measurement.requested, reason)
+        place = measurement.requested
+        space = ConfigurationSpace(place.executors, place.executors, (place.frequency_khz,))
+        event = Event(EventKind.HELD_COMPILING, f"{held_s:g} s so far")
+        return Decided(decision, place, Bounds(space), 0.0, (event,))
 
     def _measure(self) -> Measurement:
         """Numbers the steps, across restarts too, and models the power where none was read."""
@@ -158,7 +193,7 @@ class ControlLoop:
         self._next_step += 1
         try:
             measured, seen = self._cluster.measure(self._ran)
-            measured = replace(measured, step=step, time_s=time_s)
+            measured = replace(measured, step=step, time_s=time_s, clock_s=self._wall_s())
             self._note(*seen)
         except Exception as error:
             self._note(failure("sensor", error))
@@ -169,13 +204,13 @@ class ControlLoop:
             measured = replace(measured, power_w=power_w, power_source="modelled")
         return measured
 
-    def _apply(self, measurement: Measurement, decided: Decided) -> None:
+    def _apply(self, measurement: Measurement, decided: Decided, *, may_change: bool) -> None:
         before = measurement.requested
         try:
             blocked = self._blocked_by()
             if blocked is not None:
                 self._note(blocked)
-            free = blocked is None and self._mode == "control"
+            free = may_change and blocked is None and self._mode == "control"
             self._ran, seen = self._cluster.steer(decided.target) if free else self._cluster.watch()
             self._note(*seen)
         except Exception as error:

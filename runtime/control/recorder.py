@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from mpc.controller import ControllerState, failure
 from mpc.events import Event, EventKind, Events, Severity
 from runtime.control.journal import StepJournal, StepRecord
+from runtime.control.memory_file import MemoryFile
 from runtime.control.snapshots import SnapshotFile
 
 Listener = Callable[[StepRecord], None]
@@ -23,8 +24,11 @@ class Recorder:
         snapshots: SnapshotFile | None,
         snapshot_steps: int,
         listeners: Sequence[Listener],
+        memory: MemoryFile | None = None,
     ) -> None:
-        """Without `snapshots` the controller is not saved."""
+        """Without `snapshots` the controller is not saved; without `memory`, not what it remembers
+        of other days."""
+        self._memory = memory
         self._journal = journal
         self._snapshots = snapshots
         self._snapshot_steps = snapshot_steps
@@ -35,8 +39,8 @@ class Recorder:
         self._last_warning: Event | None = None
         self.last: StepRecord | None = None
 
-    def record(self, record: StepRecord, state: ControllerState) -> Events:
-        """What went wrong, to be recorded with the next step."""
+    def record(self, record: StepRecord, state: ControllerState | None) -> Events:
+        """What went wrong, to be recorded with the next step. Without a controller no state."""
         self.last = record
         self._unsaved_steps += 1
         problems: list[Event] = []
@@ -44,7 +48,9 @@ class Recorder:
             self._journal.append(record)
         except OSError as error:
             problems.append(Event(EventKind.JOURNAL_UNAVAILABLE, str(error)))
-        if self._unsaved_steps >= self._snapshot_steps:
+        if state is not None:
+            problems += self._remember(record.at_s, state)
+        if state is not None and self._unsaved_steps >= self._snapshot_steps:
             problems += self.save(state)
         self._write_log(record)
         for listener in self._listeners:
@@ -53,6 +59,23 @@ class Recorder:
             except BaseException as error:  # also a SystemExit: it is not the listener's to give
                 problems.append(failure("listener", error))
         return tuple(problems)
+
+    def _remember(self, at_s: float, state: ControllerState, *, at_once: bool = False) -> Events:
+        with self._lock:
+            if self._memory is None or self._closed:
+                return ()
+            try:
+                self._memory.keep(state, at_s, at_once=at_once)
+            except OSError as error:
+                detail = f"memory of other days: {error}"
+                return (Event(EventKind.SNAPSHOT_UNAVAILABLE, detail),)
+        return ()
+
+    def end(self, state: ControllerState) -> None:
+        """Save everything once more: there is no next step."""
+        if self.last is not None:
+            self._remember(self.last.at_s, state, at_once=True)
+        self.save(state)
 
     def save(self, state: ControllerState) -> Events:
         """The controller as it is after the last step."""

@@ -76,6 +76,7 @@ def gap(last: StepRecord, now_s: float, step_s: float) -> tuple[Measurement, ...
             time_s=known.time_s + number * step_s,
             requested=last.applied.requested,
             observed=last.applied.observed,
+            clock_s=None if known.clock_s is None else known.clock_s + number * step_s,
         )
         for number in range(1, missed + 1)
     )

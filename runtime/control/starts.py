@@ -14,6 +14,7 @@ from mpc.values import ConfigurationSpace
 from runtime.config import Config
 from runtime.config.toml_text import toml_document
 from runtime.files import replace_file
+from runtime.fleet.targets import HostFrequencies
 
 NAME = "starts.jsonl"
 CONFIG_NAME = "config.toml"
@@ -30,6 +31,8 @@ class Start(msgspec.Struct, frozen=True):
     """The application brought a policy of its own in place of that of the configuration."""
     space: ConfigurationSpace
     config: Config
+    hosts: tuple[HostFrequencies, ...] = ()
+    """What the hosts offered; none where nobody sets frequencies."""
 
 
 def note_start(folder: Path, start: Start) -> None:
@@ -63,8 +66,5 @@ def start_of(starts: Sequence[Start], at_s: float) -> Start | None:
 def config_toml(config: Config) -> str:
     """Every option with its value; what is left out has none."""
     document = msgspec.to_builtins(config)
-    if document["frequency"].get("list_khz") is not None:
-        for name in ("min_khz", "max_khz", "step_khz"):
-            del document["frequency"][name]
     head = "The configuration that the controller runs with, written by it at its start."
     return toml_document(document, [head])

@@ -130,6 +130,7 @@ def _offer(policy: CpuPolicy, _: FrequencyLimits, __: bool) -> tuple[object, ...
         policy.governors,
         policy.governor,
         policy.boost,
+        policy.base_khz,
     )
 
 
@@ -145,9 +146,25 @@ def _what_is_offered(group: Sequence[CpuPolicy]) -> Iterator[Finding]:
     if first.table_khz is not None:
         table = f"a table of {len(first.table_khz)}: {_table(first.table_khz)}"
     yield _ok(f"{names}: {first.hardware_min_khz} to {first.hardware_max_khz} kHz, {table}")
-    boost = {True: ", boost on", False: ", boost off", None: ""}[first.boost]
+    yield from _turbo(names, first)
     userspace = "possible" if "userspace" in first.governors else "not offered, caps are"
-    yield _ok(f'{names}: governor {first.governor}{boost}, actuation = "userspace" {userspace}')
+    yield _ok(f'{names}: governor {first.governor}, actuation = "userspace" {userspace}')
+
+
+def _turbo(names: str, policy: CpuPolicy) -> Iterator[Finding]:
+    """Left out of the controller's choice unless frequency.turbo asks for it."""
+    base_khz, highest_khz = policy.base_khz, policy.highest_khz
+    if base_khz is not None and base_khz < highest_khz:
+        on = "on" if policy.boost is not False else "off"
+        yield _ok(
+            f"{names}: turbo {on}, {base_khz} to {highest_khz} kHz; the controller uses it only "
+            "with frequency.turbo = true"
+        )
+    elif policy.boost is True:
+        where = "" if base_khz is None else f" above {base_khz} kHz"
+        yield _ok(f"{names}: turbo on{where}, not told apart by a cap")
+    elif policy.boost is False:
+        yield _ok(f"{names}: turbo off")
 
 
 def _domains_and_inactive(policies: Sequence[CpuPolicy]) -> Iterator[Finding]:

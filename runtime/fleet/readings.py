@@ -14,6 +14,7 @@ _UJ_PER_MS_PER_W = 1000.0
 _MS_PER_S = 1000.0
 _LONGEST_ABSENCE = 100
 """Reports without an executor after which it is forgotten."""
+MOST_CORES = 4096.0
 _SOURCES: dict[str, PowerSource] = {source: source for source in get_args(PowerSource)}
 
 
@@ -57,6 +58,14 @@ def _continues(last: EnergyReport, report: EnergyReport) -> bool:
     return report.at_ms >= last.at_ms and report.total_uj >= last.total_uj
 
 
+def _busy_cores(last: ExecutorsReport, report: ExecutorsReport) -> float | None:
+    """Of everything on the host, between two reports of one start of it."""
+    if last.busy_ms is None or report.busy_ms is None or report.at_ms <= last.at_ms:
+        return None
+    gained_ms = report.busy_ms - last.busy_ms
+    return gained_ms / (report.at_ms - last.at_ms) if gained_ms >= 0 else None
+
+
 @dataclass(slots=True)
 class _Counter:
     last_ms: int = 0
@@ -74,21 +83,36 @@ class CpuCounters:
 
     def __init__(self) -> None:
         self._counters: dict[tuple[str, str, int], _Counter] = {}
+        self._last: ExecutorsReport | None = None
+        self.busy_cores: float | None = None
+        """Of everything on the host, between the last two reports."""
 
     def take(self, report: ExecutorsReport) -> tuple[ExecutorUse, ...]:
+        last, self._last = self._last, report
+        elapsed_ms = None if last is None else report.at_ms - last.at_ms
+        if elapsed_ms is not None and elapsed_ms <= 0:
+            elapsed_ms = None  # another start of the agent or of the host
+        self.busy_cores = None if last is None else _busy_cores(last, report)
         for key, counter in list(self._counters.items()):
             counter.absent += 1
             if counter.absent > _LONGEST_ABSENCE:
                 del self._counters[key]
-        return tuple(self._use(executor) for executor in report.executors)
+        return tuple(self._use(executor, elapsed_ms) for executor in report.executors)
 
-    def _use(self, executor: ExecutorReport) -> ExecutorUse:
+    def _use(self, executor: ExecutorReport, elapsed_ms: int | None) -> ExecutorUse:
         # With its pid: an executor that crashed may come back under its old id.
         key = (executor.application, executor.executor_id, executor.pid)
+        is_new = key not in self._counters
         counter = self._counters.setdefault(key, _Counter())
+        busy_cores = None
+        # One that has just come began after the last report; one that was away did not.
+        if elapsed_ms and executor.cpu_ms >= counter.last_ms and (is_new or counter.absent == 1):
+            busy_cores = min((executor.cpu_ms - counter.last_ms) / elapsed_ms, MOST_CORES)
         if executor.cpu_ms < counter.last_ms:
             counter.carried_ms += counter.last_ms
         counter.last_ms = executor.cpu_ms
         counter.absent = 0
         cpu_s = (counter.carried_ms + executor.cpu_ms) / _MS_PER_S
-        return ExecutorUse(executor.application, executor.executor_id, executor.cores, cpu_s)
+        return ExecutorUse(
+            executor.application, executor.executor_id, executor.cores, cpu_s, busy_cores
+        )

@@ -16,7 +16,7 @@ from runtime.fleet.backoff import Backoff
 from runtime.fleet.port import AgentPort
 from runtime.fleet.readings import CpuCounters, PowerGauge
 from runtime.fleet.state import HostState
-from runtime.fleet.targets import FrequencyRange, HostTarget
+from runtime.fleet.targets import HostFrequencies, HostTarget
 
 SHORTEST_LEASE_PERIOD_S = 2.0
 """A controller on a loaded machine may be late: a lease lives for three of these at least."""
@@ -59,7 +59,7 @@ class Session:
         self._leasing = Backoff(period_s, self._stale_s)
         self._setting = Backoff(period_s, LONGEST_WAIT_S)
         self._client: AgentPort | None = None
-        self._range: FrequencyRange | None = None
+        self._range: HostFrequencies | None = None
         self._policies: frozenset[str] = frozenset()
         self._has_lease = False
         self._may_have_lease = take_over
@@ -133,12 +133,9 @@ class Session:
 
     def _greet(self, client: AgentPort) -> None:
         hello = client.hello()
-        self._range = FrequencyRange.of(hello)
+        self._range = HostFrequencies.of(hello)
         self._policies = frozenset(policy.name for policy in hello.policies)
-        lowest_khz = highest_khz = None
-        if self._range is not None:
-            lowest_khz, highest_khz = self._range.lowest_khz, self._range.highest_khz
-        self._state = replace(self._state, lowest_khz=lowest_khz, highest_khz=highest_khz)
+        self._state = replace(self._state, greeted=True, frequencies=self._range)
 
     def _keep_lease(self, client: AgentPort, state: HostState) -> HostState:
         """Renew the lease, or get one."""
@@ -215,16 +212,19 @@ class Session:
         except Refused as refused:
             self._gauge.forget()
             problem = problem or str(refused)
+        executors, clock_khz = None, None
         try:
-            executors = self._cpu.take(client.executors())
+            report = client.executors()
+            executors, clock_khz = self._cpu.take(report), report.clock_khz
         except Refused as refused:
-            executors = None
             problem = problem or str(refused)
         return replace(
             state,
             power_w=self._gauge.power_w,
             source=self._gauge.source,
             executors=executors,
+            busy_cores=None if executors is None else self._cpu.busy_cores,
+            clock_khz=clock_khz,
             problem=problem,
         )
 
@@ -283,7 +283,14 @@ class Session:
 
 def _without_readings(state: HostState) -> HostState:
     return replace(
-        state, controlled=False, effective_khz=None, power_w=None, source=None, executors=None
+        state,
+        controlled=False,
+        effective_khz=None,
+        power_w=None,
+        source=None,
+        executors=None,
+        busy_cores=None,
+        clock_khz=None,
     )
 
 

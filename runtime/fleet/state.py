@@ -7,7 +7,8 @@ not known: half of the power of a cluster is not its power.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mpc.values import PowerSource
+from mpc.values import HostReading, PowerSource
+from runtime.fleet.targets import HostFrequencies
 
 _WORST_FIRST: tuple[PowerSource, ...] = ("emulated", "modelled", "measured")
 
@@ -21,6 +22,8 @@ class ExecutorUse:
     cores: int | None
     cpu_s: float
     """Never falls while the executor lives, also when its agent restarts."""
+    busy_cores: float | None = None
+    """Cores it kept busy between the last two reports; None: there was one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +38,20 @@ class HostState:
     """What it was asked to run at, within what it can do."""
     effective_khz: int | None = None
     """In force, as read back by the agent; the mean over its policies."""
-    lowest_khz: int | None = None
-    highest_khz: int | None = None
     age_s: float | None = None
     """Since the last reading; None: there was none."""
     power_w: float | None = None
     source: PowerSource | None = None
     executors: tuple[ExecutorUse, ...] | None = None
+    busy_cores: float | None = None
+    """Of everything on the host, between the last two reports."""
+    clock_khz: int | None = None
+    """What its busy cores ran at."""
     problem: str | None = None
+    greeted: bool = False
+    """Whether it has ever said what it offers."""
+    frequencies: HostFrequencies | None = None
+    """What it offers; None: no frequency can be set, or nothing was said yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,5 +104,36 @@ class FleetState:
         known = [khz for khz in effective if khz is not None]
         return min(known) if len(known) == len(effective) else None
 
+    def readings(self, application: str | None) -> tuple[HostReading, ...]:
+        """What each host did for this application (Spark's id; None: for any) and besides."""
+        return tuple(_reading(host, application) for host in self.hosts)
+
     def host(self, name: str) -> HostState:
         return next(host for host in self.hosts if host.name == name)
+
+
+def _reading(host: HostState, application: str | None) -> HostReading:
+    own = [
+        executor
+        for executor in host.executors or ()
+        if application is None or executor.application == application
+    ]
+    executor_cores: float | None = None
+    if host.executors is not None and all(each.busy_cores is not None for each in own):
+        executor_cores = sum(each.busy_cores or 0.0 for each in own)
+    other_cores = None
+    if host.busy_cores is not None and executor_cores is not None:
+        # Two counters with ticks of their own: the whole is what the energy was counted for.
+        executor_cores = min(executor_cores, host.busy_cores)
+        other_cores = host.busy_cores - executor_cores
+    return HostReading(
+        name=host.name,
+        power_w=host.power_w,
+        power_source=host.source or "modelled",
+        executor_cores=executor_cores,
+        other_cores=other_cores,
+        frequency_khz=host.effective_khz,
+        clock_khz=host.clock_khz,
+        executors=None if host.executors is None else len(own),
+        executor_slots=None if host.executors is None else sum(each.cores or 1 for each in own),
+    )

@@ -61,7 +61,7 @@ def _lines(run: RecordedRun, catalogue: Catalogue) -> dict[str, Polyline]:
 def _facts(run: RecordedRun) -> Facts:
     start = run.start(run.records[-1])
     name = run.folder.name
-    return Facts(application=name) if start is None else facts_of(start.config, name)
+    return Facts(application=name) if start is None else facts_of(start.config, name, start.space)
 
 
 def _with_power(run: RecordedRun) -> list[StepRecord]:

@@ -1,8 +1,8 @@
 """What a recorded step would have been like in another configuration: estimated, never measured.
 
-The two constants of the micro-batch model are learned from the recorded batches
-as the steps go by, as the policy learns them. Batch by batch, D = o + B * c / (n * f) with the rows
-that arrived since the batch before, the recorded and the other configuration are followed through
+The constants of the micro-batch model are learned from the recorded batches as the steps go by, as
+the policy learns them. Batch by batch, D = o + (w + B * c) / (n * f) with the rows that arrived
+since the batch before, the recorded and the other configuration are followed through
 every step, overloads and their backlog included. The measured latency is then scaled by what the
 model says of both, and the measured power by what the power model says of them, so that what the
 models do not know cancels out: where both are the same, the estimate is the measurement.
@@ -11,8 +11,8 @@ models do not know cancels out: where both are the same, the estimate is the mea
 from dataclasses import dataclass, replace
 
 from energy.power import PowerModel
+from mpc.batch_cost import BatchCost, BatchCostEstimate, refined
 from mpc.feedback import LARGEST_RATIO, SMALLEST_RATIO
-from mpc.micro_batch import BatchCost, BatchCostEstimate, refined
 from mpc.values import BatchSample, Configuration, Measurement
 
 MOST_BATCHES = 50
@@ -48,14 +48,15 @@ class BatchFlow:
     ) -> float:
         """Mean latency of the rows whose batches begin in this step; of the last one if none."""
         service_per_s = _service_per_s(cost, ran_on)
+        fixed_s = cost.fixed_s(_speed_hz(ran_on))
         # It finds the stream as it would be with what ran first.
-        period_s = max(cost.overhead_s, interval_s) if self._period_s is None else self._period_s
+        period_s = max(fixed_s, interval_s) if self._period_s is None else self._period_s
         self._left_s += step_s
         weighted_s, begun_s = 0.0, 0.0
         for _ in range(MOST_BATCHES):
             if self._left_s <= 0:
                 break
-            took_s = cost.overhead_s + arrivals_per_s * period_s / service_per_s
+            took_s = fixed_s + arrivals_per_s * period_s / service_per_s
             self._latency_s = period_s / 2.0 + took_s
             weighted_s += self._latency_s * period_s
             begun_s += period_s
@@ -115,6 +116,8 @@ class StepEstimator:
             requested=requested,
             observed=observed,
             latency_s=estimate.latency_s,
+            late_share=None,
+            oldest_wait_s=None,  # of rows that the other run may have served by then
             backlog_items=backlog_items,
             batches=tuple(self._on(batch, observed) for batch in recorded.batches),
             power_w=None if recorded.power_w is None else estimate.power_w,
@@ -142,9 +145,12 @@ class StepEstimator:
 
 
 def _batch_s(cost: BatchCost, rows: float, ran_on: Configuration) -> float:
-    return cost.overhead_s + rows / _service_per_s(cost, ran_on)
+    return cost.fixed_s(_speed_hz(ran_on)) + rows / _service_per_s(cost, ran_on)
 
 
 def _service_per_s(cost: BatchCost, ran_on: Configuration) -> float:
-    speed_hz = max(ran_on.executors, 1) * ran_on.frequency_khz * 1e3
-    return speed_hz / max(cost.row_cycles, 1.0)
+    return _speed_hz(ran_on) / max(cost.row_cycles, 1.0)
+
+
+def _speed_hz(ran_on: Configuration) -> float:
+    return max(ran_on.executors, 1) * ran_on.frequency_khz * 1e3

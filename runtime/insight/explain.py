@@ -13,7 +13,7 @@ from runtime.control.journal import StepRecord
 from runtime.control.starts import Start
 from runtime.insight.limits import active_limits
 from runtime.insight.summary import step_of
-from runtime.report.words import events_in_words, why
+from runtime.report.words import events_in_words, forecast_carrier, why
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +52,12 @@ class Explanation:
     why: str
     measured: Measurement
     target_latency_s: float | None
+    late_quantile: float | None
     expected_before_per_s: float | None
     """For the step that the measured arrivals belong to, by the decision before it."""
     expected: tuple[ForecastBesideArrivals, ...]
+    forecast_by: str
+    """The forecast that has the largest share in it, in words; "" where there is but one."""
     weighed: tuple[Weighed, ...]
     limits: tuple[str, ...]
     """What bound the decision, in words."""
@@ -68,6 +71,8 @@ class Explanation:
     observed_later: Configuration | None
     """At the last step of the plan, as far as the journal has it."""
     later_steps: int
+    power_basis: str | None
+    """How the power that was weighed is known."""
     dead_time_s: float
     took_s: float | None
     events: tuple[str, ...]
@@ -87,8 +92,10 @@ def explanation(records: Sequence[StepRecord], position: int, start: Start | Non
         why=why(record),
         measured=record.measurement,
         target_latency_s=None if start is None else start.config.slo.latency_s,
+        late_quantile=None if start is None else start.config.slo.quantile,
         expected_before_per_s=_expected_before(records, position, step_s),
         expected=_expected(record, _follow(records, position, len(records)), step_s),
+        forecast_by=forecast_carrier(decision),
         weighed=_weighed(record),
         limits=active_limits(record, start),
         plan=plan,
@@ -97,6 +104,7 @@ def explanation(records: Sequence[StepRecord], position: int, start: Start | Non
         observed=record.applied.observed,
         observed_later=later[-1].measurement.observed if later else None,
         later_steps=len(later),
+        power_basis=decision.power_basis,
         dead_time_s=record.dead_time_s,
         took_s=record.took_s,
         events=tuple(events_in_words(record.events)),

@@ -77,7 +77,7 @@ def _power(record: StepRecord, start: Start) -> Iterator[str]:
     limits, space, plan = start.config.limits, start.space, record.decision.plan
     if plan is None or (limits.power_cap_w is None and limits.energy_budget_j is None):
         return
-    power = live_power(start.config)
+    power = live_power(start.config, start.space)
 
     def power_w(configuration: Configuration) -> float:
         return float(power.power_w(configuration.executors, configuration.frequency_khz))

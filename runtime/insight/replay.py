@@ -5,12 +5,14 @@ restarts. Where the journal does not hold everything the controller had seen, it
 agree: such steps are replayed and not compared.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from mpc.controller import Controller, Decided
 from mpc.events import EventKind
+from mpc.horizon.problem import HorizonProblem
+from mpc.policies.foresight.policy import ForesightPolicy
 from mpc.snapshot import SnapshotRefused, save
 from mpc.values import Configuration, Decision
 from runtime.build import live_controller
@@ -20,6 +22,8 @@ from runtime.control.snapshots import Snapshot, SnapshotFile, fingerprint, read_
 from runtime.control.starts import Start
 from runtime.insight.journals import RecordedRun
 from runtime.report.words import place
+
+PROGRESS_STEPS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +91,23 @@ def replayed(run: RecordedRun) -> Iterator[ReplayedStep]:
     """Every step again. Raises `NotReplayable` where nobody noted the configuration."""
     steps = _Replay(run)
     for position, record in enumerate(run.records):
-        yield steps.step(position, record)
+        if record.consulted:
+            yield steps.step(position, record)
+
+
+def problem_of(
+    run: RecordedRun, position: int, progress: Callable[[str], None]
+) -> HorizonProblem | None:
+    """The problem that the decision of one record solved, by replaying all that led to it; None
+    where it solved none. Raises `NotReplayable`."""
+    steps = _Replay(run)
+    for number, record in enumerate(run.records[: position + 1]):
+        if number % PROGRESS_STEPS == 0:
+            progress(f"replaying step {number:,} of {position + 1:,}")
+        if record.consulted:
+            steps.keep_problem(number == position)
+            steps.step(number, record)
+    return steps.problem if run.records[position].consulted else None
 
 
 def verdict(steps: Sequence[ReplayedStep]) -> ReplayVerdict:
@@ -141,15 +161,39 @@ class _Replay:
         known."""
         self._to_save = set(_saved_positions(run.records))
         self._kept: Snapshot | None = None
-        self._controller = self._first(run.records[0])
+        self._begun = False
+        self._keeps_problem = False
+        # A journal may begin with steps at which the controller was not there yet.
+        consulted = (record for record in run.records if record.consulted)
+        self._controller = self._first(next(consulted, run.records[0]))
 
     def step(self, position: int, record: StepRecord) -> ReplayedStep:
-        if position > 0:
-            self._continue(position, record)
+        held = self._held_before(position)
+        if self._begun:
+            self._continue(position - held, record)
+        self._begun = True
+        for earlier in self._run.records[position - held : position]:
+            self._controller.step(earlier.measurement)
+        policy = self._controller.state.policy
+        if isinstance(policy, ForesightPolicy):
+            policy.keeps_problem = self._keeps_problem
         decided = self._controller.step(record.measurement)
         done = ReplayedStep(record, decided, self._known)
         self._keep(position, record)
         return done
+
+    def keep_problem(self, keep: bool) -> None:
+        self._keeps_problem = keep
+
+    @property
+    def problem(self) -> HorizonProblem | None:
+        policy = self._controller.state.policy
+        return policy.problem if isinstance(policy, ForesightPolicy) else None
+
+    def _held_before(self, position: int) -> int:
+        """Steps before it at which its controller was not there yet."""
+        before = self._run.records[:position]
+        return next((n for n, each in enumerate(reversed(before)) if each.consulted), len(before))
 
     def _first(self, record: StepRecord) -> Controller:
         self._known = _is_fresh(record)
@@ -167,7 +211,9 @@ class _Replay:
             self._known = _is_fresh(record)
             if record.resumption is not None:
                 self._resume(position, record, record.resumption)
-        elif record.measurement.step != self._run.records[position - 1].measurement.step + 1:
+        elif self._run.records[position].measurement.step != (
+            self._run.records[position - 1].measurement.step + 1
+        ):
             self._known = False  # lines are lost, and what the controller saw in them
 
     def _resume(self, position: int, record: StepRecord, how: Resumption) -> None:
@@ -178,10 +224,13 @@ class _Replay:
         data = None if saved is None else self._saved.get(position - len(window) + saved)
         if how.saved_step is None or data is None:
             replay(controller, window)
-            self._known = how.saved_step is None and len(window) == how.records
+            whole = how.saved_step is None and len(window) == how.records
+            self._known = whole and not how.remembered
         else:
             state, self._known = data
             continue_from(Snapshot(how.saved_step, read_state(state)), controller, window)
+        if not how.records:
+            return
         last = self._run.records[position - 1]
         step_s = start_of_record(self._run, record).config.horizon.step_s
         for missed in gap(last, last.at_s + (how.missed + 1.5) * step_s, step_s):

@@ -11,6 +11,7 @@ from runtime.insight.journals import RecordedRun
 from runtime.insight.summary import (
     RunSummary,
     limit_counts,
+    quantile_of,
     reason_counts,
     summary,
     target_of,
@@ -154,9 +155,10 @@ def _figures(names: Sequence[str], figures: Sequence[RunSummary]) -> Markup:
 
 
 def _stretches(run: RecordedRun, prefix: str) -> Markup:
-    target_s = target_of(run.start(run.records[-1]))
+    start = run.start(run.records[-1])
+    target_s = target_of(start)
     title = element("h2", f"{prefix}Longest violations")
-    found = [] if target_s is None else violations(run.records, target_s)
+    found = [] if target_s is None else violations(run.records, target_s, quantile_of(start))
     if not found:
         words = "None." if target_s is not None else "The journal does not say the target."
         return element("section", title, element("p", words))

@@ -9,6 +9,7 @@ from itertools import groupby
 import numpy as np
 
 from mpc.batch_rhythm import BatchRhythm
+from mpc.objective import breaks_objective
 from mpc.simulation.summary import RunFigures, summarise
 from mpc.values import Measurement
 from runtime.build import live_power
@@ -68,6 +69,10 @@ def summary(run: RecordedRun) -> RunSummary:
     took_s = [record.took_s for record in records if record.took_s is not None]
     figures = summarise(
         latencies_s=[m.latency_s for m in measured],
+        broken=[
+            target_s is not None and breaks_objective(m, target_s, quantile_of(start))
+            for m in measured
+        ],
         powers_w=power_w,
         observed=[m.observed for m in measured],
         requested=[record.applied.requested for record in records],
@@ -93,6 +98,10 @@ def target_of(start: Start | None) -> float | None:
     return None if start is None else start.config.slo.latency_s
 
 
+def quantile_of(start: Start | None) -> float | None:
+    return None if start is None else start.config.slo.quantile
+
+
 def step_of(start: Start | None) -> float:
     return DEFAULT_STEP_S if start is None else start.config.horizon.step_s
 
@@ -105,14 +114,16 @@ def powers(records: Sequence[StepRecord], start: Start | None) -> tuple[list[flo
         return power_w, " and ".join(sorted(sources))
     if start is None:
         return power_w, "not known"
-    power = live_power(start.config)
+    power = live_power(start.config, start.space)
     observed = [record.measurement.observed for record in records]
     return [float(power.power_w(u.executors, u.frequency_khz)) for u in observed], (
         "modelled, in shares of the full power"
     )
 
 
-def violations(records: Sequence[StepRecord], target_s: float) -> list[Stretch]:
+def violations(
+    records: Sequence[StepRecord], target_s: float, quantile: float | None = None
+) -> list[Stretch]:
     """Longest first."""
     judged = [
         (record, latency_s)
@@ -120,7 +131,9 @@ def violations(records: Sequence[StepRecord], target_s: float) -> list[Stretch]:
         if (latency_s := record.measurement.latency_s) is not None
     ]
     stretches = []
-    for is_broken, same in groupby(judged, key=lambda each: each[1] > target_s):
+    for is_broken, same in groupby(
+        judged, key=lambda each: breaks_objective(each[0].measurement, target_s, quantile)
+    ):
         if is_broken:
             steps = list(same)
             worst = max(latency_s for _, latency_s in steps)

@@ -63,7 +63,9 @@ def other_run(
     step_s = config.horizon.step_s
     first = records[0]
     controller = live_controller(config, other.space)
-    estimator = StepEstimator(live_power(recorded_with.config), recorded_with.config.horizon.step_s)
+    estimator = StepEstimator(
+        live_power(recorded_with.config, recorded_with.space), recorded_with.config.horizon.step_s
+    )
     requested = _within(other, first.measurement.requested)
     delay = ceil(_dead_time_s(other, first) / step_s)
     requests: deque[int] = deque([requested.executors] * (delay + 1), maxlen=delay + 1)
@@ -91,7 +93,7 @@ def recorded_totals(
     records: Sequence[StepRecord], recorded_with: Start, judged_by: Start
 ) -> Totals:
     """Of what ran, as it was measured; power as modelled where none was read."""
-    power = live_power(recorded_with.config)
+    power = live_power(recorded_with.config, recorded_with.space)
     steps: list[_Counted] = []
     for record in records:
         m = record.measurement

@@ -12,6 +12,7 @@ from runtime.metrics.charts import page_charts
 from runtime.metrics.metric import Catalogue, Curve, Glance, Metric, Panel
 from runtime.metrics.takes import (
     by_source,
+    carrying_forecast,
     cost_note,
     cost_terms,
     executors_note,
@@ -19,13 +20,13 @@ from runtime.metrics.takes import (
     forecast_curve,
     hertz_of,
     latency_note,
+    next_note,
     next_rate,
     plan_cost,
     requested_and_planned,
     source_note,
     stage_curves,
 )
-from runtime.report.text import number
 
 
 def events_metric(kinds: Iterable[DescribedEvent] = EventKind) -> Metric:
@@ -61,7 +62,7 @@ METRICS = (
         glance=Glance(
             "Arrivals",
             "per_s",
-            note=lambda view: f"next {number(view.fan[0].per_s)}" if view.fan else "",
+            note=next_note,
             curve="arrivals/arrived",
         ),
         panel=Panel("Arrival rate", "arrived"),
@@ -72,6 +73,15 @@ METRICS = (
         help="Items per second that are expected in the next step.",
         take=next_rate,
         panel=Panel("Arrival rate", "expected in the next step"),
+    ),
+    Metric(
+        name="forecast_share_ratio",
+        unit="",
+        help="Share of the next step's forecast that the forecast which carries it has, by its "
+        "name.",
+        label="forecast",
+        take=carrying_forecast,
+        panel=Panel("Share of the forecast", "{{forecast}}"),
     ),
     Metric(
         name="completions_per_second",

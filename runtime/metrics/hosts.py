@@ -30,6 +30,8 @@ class HostView:
     executors: int | None = None
     age_s: float | None = None
     problem: str | None = None
+    turbo: bool | None = None
+    """Whether the host runs above its base frequency when it may."""
 
     @property
     def answers(self) -> bool:
@@ -69,4 +71,5 @@ def _host(host: HostState, busy: bool) -> HostView:
         executors=None if host.executors is None else len(host.executors),
         age_s=host.age_s,
         problem=host.problem,
+        turbo=None if host.frequencies is None else host.frequencies.turbo,
     )

@@ -6,7 +6,8 @@ from mpc.values import Configuration, CostTerms
 from runtime.metrics.fan import ExpectedArrivals
 from runtime.metrics.metric import Curve
 from runtime.metrics.view import View
-from runtime.report.text import seconds
+from runtime.report.text import number, seconds
+from runtime.report.words import forecast_carrier
 
 _HERTZ_PER_KHZ = 1000
 
@@ -14,6 +15,21 @@ _HERTZ_PER_KHZ = 1000
 def next_rate(view: View) -> float | None:
     expected = view.record.decision.expected_arrivals_per_s
     return None if expected is None or not len(expected) else float(expected[0])
+
+
+def next_note(view: View) -> str:
+    """What is expected of the next step, and by which forecast above all."""
+    if not view.fan:
+        return ""
+    carrier = forecast_carrier(view.record.decision)
+    return f"next {number(view.fan[0].per_s)}" + (f", by {carrier}" if carrier else "")
+
+
+def carrying_forecast(view: View) -> dict[str, float]:
+    decision = view.record.decision
+    if decision.forecast_by is None or decision.forecast_share is None:
+        return {}
+    return {decision.forecast_by: decision.forecast_share}
 
 
 def forecast_curve(

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from mpc.objective import breaks_objective
 from mpc.values import Configuration, LatencyKind
 from runtime.control.journal import StepRecord
 from runtime.metrics.facts import Facts
@@ -40,9 +41,11 @@ class View:
 
     @property
     def late(self) -> bool:
-        """Latency above the target."""
-        latency_s, target_s = self.record.measurement.latency_s, self.facts.target_latency_s
-        return latency_s is not None and target_s is not None and latency_s > target_s
+        """The objective is broken: latency above the target, or too many late rows."""
+        target_s, quantile = self.facts.target_latency_s, self.facts.late_quantile
+        return target_s is not None and breaks_objective(
+            self.record.measurement, target_s, quantile
+        )
 
     @property
     def planned(self) -> Configuration:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from mpc.events import DescribedEvent, Event, EventKind, changes
-from mpc.values import Configuration
+from mpc.values import Configuration, Decision
 from runtime.control.journal import StepRecord
 from runtime.report.text import clock, number, plural, seconds
 
@@ -146,7 +146,9 @@ def _load(record: StepRecord) -> str:
     if measured.arrivals_per_s is not None:
         parts.append(f"{number(measured.arrivals_per_s)} items/s arrived")
     if expected is not None and len(expected):
-        parts.append(f"up to {number(float(expected.max()))} items/s expected")
+        carrier = forecast_carrier(record.decision)
+        by = f" (by {carrier})" if carrier else ""
+        parts.append(f"up to {number(float(expected.max()))} items/s expected{by}")
     if measured.latency_s is not None:
         parts.append(f"latency {seconds(measured.latency_s)}")
     return ", ".join(parts)
@@ -154,3 +156,10 @@ def _load(record: StepRecord) -> str:
 
 def _frequency(frequency_khz: int) -> str:
     return f"{number(frequency_khz / 1e6)} GHz"
+
+
+def forecast_carrier(decision: Decision) -> str:
+    """The forecast that has the largest share in what is expected; "" where there is but one."""
+    if decision.forecast_by is None or decision.forecast_share is None:
+        return ""
+    return f"{decision.forecast_by} {decision.forecast_share:.0%}"

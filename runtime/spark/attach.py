@@ -12,12 +12,16 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from mpc.values import ConfigurationSpace
+from runtime.build import live_space
 from runtime.config import Config, load_config
 from runtime.control.assembly import PolicyFactory, control_loop, open_journal
 from runtime.control.journal import JournalInUse, StepJournal, StepRecord
 from runtime.control.loop import ControlLoop
 from runtime.fleet.connect import agent_connections
 from runtime.fleet.fleet import Fleet
+from runtime.fleet.offers import offered_frequencies
+from runtime.fleet.targets import HostFrequencies
 from runtime.spark.cluster import SparkCluster
 from runtime.spark.driver import Driver
 from runtime.spark.scaling.scaler import ExecutorScaler
@@ -82,8 +86,32 @@ def _loop(
             control=config.mode == "control",
             take_over=bool(records),
         )
-    cluster = _cluster(driver, scheduler, config, fleet, records[-1] if records else None)
-    page = _page(config, journal.path.parent, fleet)
+        fleet.start()
+    try:
+        return _started_loop(
+            driver, scheduler, config, journal, records, fleet, make_policy, on_step
+        )
+    except BaseException:
+        if fleet is not None:
+            fleet.stop()
+        raise
+
+
+def _started_loop(
+    driver: Driver,
+    scheduler: Scheduler,
+    config: Config,
+    journal: StepJournal,
+    records: tuple[StepRecord, ...],
+    fleet: Fleet | None,
+    make_policy: PolicyFactory | None,
+    on_step: Callable[[StepRecord], None] | None,
+) -> ControlLoop:
+    hosts = () if fleet is None else offered_frequencies(fleet, journal.path.parent)
+    last = records[-1] if records else None
+    cluster = _cluster(driver, scheduler, config, fleet, hosts, last)
+    space = live_space(config, cluster.most_executors, hosts)
+    page = _page(config, journal.path.parent, fleet, space)
     loop = control_loop(
         config,
         cluster,
@@ -95,9 +123,8 @@ def _loop(
             *([] if on_step is None else [on_step]),
         ],
         on_release=(lambda: None) if page is None else page.stop,
+        in_background=True,
     )
-    if fleet is not None:
-        fleet.start()
     if page is not None:
         loop.page_url = _start(page)
     return loop
@@ -108,6 +135,7 @@ def _cluster(
     scheduler: Scheduler,
     config: Config,
     fleet: Fleet | None,
+    hosts: tuple[HostFrequencies, ...],
     last: StepRecord | None,
 ) -> SparkCluster:
     """`last`: of an earlier run, if there was one."""
@@ -123,6 +151,7 @@ def _cluster(
             config.horizon.step_s,
             hosts=None if fleet is None else fleet.state,
             application=driver.application_id,
+            target_s=config.slo.latency_s,
         ),
         ExecutorScaler(
             scheduler,
@@ -135,17 +164,21 @@ def _cluster(
             else StartUpDelay(samples.registered_s, samples.warmed_s),
         ),
         fleet,
-        highest_khz=config.frequency.frequencies_khz[-1],
+        highest_khz=live_space(config, most, hosts).frequencies_khz[-1],
+        host_frequencies=hosts,
         requested_khz=last.applied.requested.frequency_khz if last and resumes else None,
-        starting_executors=0 if most is None else largest,
+        starting_executors=min(scheduler.starting_executors, largest),
     )
 
 
-def _page(config: Config, folder: Path, fleet: Fleet | None) -> WebServer | None:
+def _page(
+    config: Config, folder: Path, fleet: Fleet | None, space: ConfigurationSpace
+) -> WebServer | None:
     """`ValueError` where the page would be open to others without a token."""
     if not config.web.enabled:
         return None
-    return web_server(config, config.web, folder, None if fleet is None else fleet.state)
+    state = None if fleet is None else fleet.state
+    return web_server(config, config.web, folder, state, space)
 
 
 def _start(page: WebServer) -> str | None:

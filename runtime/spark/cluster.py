@@ -13,12 +13,12 @@ from mpc.events import Events
 from mpc.values import Applied, Configuration, Measurement
 from runtime.control.cluster import ClusterDetails, StartUpSamples
 from runtime.fleet.fleet import Fleet
+from runtime.fleet.targets import HostFrequencies
 from runtime.spark.driver import Driver
 from runtime.spark.scaling.scaler import ExecutorScaler, ScalingState
 from runtime.spark.scaling.scheduler import Scheduler
 from runtime.spark.sensing.sensor import SparkSensor
 
-_STAGES_A_STEP = 4
 _WIDEST_OF_STEPS = 60
 
 
@@ -34,10 +34,12 @@ class SparkCluster:
         fleet: Fleet | None,
         *,
         highest_khz: int,
+        host_frequencies: tuple[HostFrequencies, ...] = (),
         requested_khz: int | None = None,
         starting_executors: int = 0,
     ) -> None:
-        """`highest_khz`: what hosts run at that nobody has capped. `requested_khz`: what an
+        """`highest_khz`: what hosts run at that nobody has capped. `host_frequencies`: what they
+        offer; with none they are left at their own speed. `requested_khz`: what an
         earlier run asked for last. `starting_executors`: how many Spark itself asked for when the
         application began; until one of them has come that is what counts as requested, because to
         hold must not be to scale in."""
@@ -47,6 +49,7 @@ class SparkCluster:
         self._scaler = scaler
         self._fleet = fleet
         self._highest_khz = highest_khz
+        self._host_frequencies = host_frequencies
         self._requested_khz = requested_khz
         self._starting_executors = starting_executors
         self._useful = UsefulExecutors(driver, scheduler)
@@ -56,8 +59,8 @@ class SparkCluster:
         return self._scheduler.most_executors
 
     @property
-    def sets_frequencies(self) -> bool:
-        return self._fleet is not None
+    def host_frequencies(self) -> tuple[HostFrequencies, ...]:
+        return self._host_frequencies
 
     def measure(self, ran: Applied) -> tuple[Measurement, Events]:
         measured, events = self._sensor.measure(ran)
@@ -70,8 +73,8 @@ class SparkCluster:
         return replace(measured, useful_executors=useful, startup_s=startup_s), events
 
     def steer(self, target: Configuration) -> tuple[Applied, Events]:
-        state = self._scaler.steer(target.executors)
-        if self._fleet is not None:
+        state = self._scaler.steer(target.executors, self._sensor.batch_moment)
+        if self._fleet is not None and self._host_frequencies:
             hosts = {info.host for info in state.executors}
             self._fleet.request(target.frequency_khz, hosts)
             self._requested_khz = target.frequency_khz
@@ -94,7 +97,9 @@ class SparkCluster:
 
     def _applied(self, state: ScalingState) -> tuple[Applied, Events]:
         fleet = self._fleet
-        observed_khz = None if fleet is None else fleet.state().frequency_khz
+        observed_khz = None
+        if fleet is not None and self._host_frequencies:
+            observed_khz = fleet.state().frequency_khz
         observed = Configuration(state.observed, observed_khz or self._highest_khz)
         executors = state.requested
         if state.wanted is None and not state.executors:
@@ -106,7 +111,11 @@ class SparkCluster:
 
 
 class UsefulExecutors:
-    """How many executors find a task: those of the widest stage seen lately, or of a shuffle."""
+    """How many executors find a task in the widest stage that the queries had lately.
+
+    Of their own stages: the partitions of a source and of a state do not follow the session's
+    setting for shuffles, which is 200 unless somebody changed it.
+    """
 
     def __init__(self, driver: Driver, scheduler: Scheduler) -> None:
         self._driver = driver
@@ -114,12 +123,10 @@ class UsefulExecutors:
         self._widest: deque[int] = deque(maxlen=_WIDEST_OF_STEPS)
 
     def count(self) -> int | None:
-        """None until a stage was seen at work: a source may have any number of partitions."""
-        tasks = self._driver.active_stage_tasks(_STAGES_A_STEP)
+        """None until a stage was seen: a source may have any number of partitions."""
+        tasks = self._driver.query_stage_tasks()
         if tasks:
             self._widest.append(max(tasks))
         if not self._widest:
             return None
-        return ceil(
-            max(*self._widest, self._scheduler.usable_tasks) / self._scheduler.executor_cores
-        )
+        return ceil(max(self._widest) / self._scheduler.executor_slots)

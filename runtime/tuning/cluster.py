@@ -9,10 +9,10 @@ from dataclasses import replace
 
 import msgspec
 
-from mpc.micro_batch import BatchCostEstimate, refined
+from mpc.batch_cost import BatchCostEstimate, refined
 from mpc.simulation.spark_cluster import FULL_POWER_W, PEAK_LOAD, SimulatedCluster, row_cycles_for
 from mpc.values import ConfigurationSpace
-from runtime.build import live_space
+from runtime.build import simulated_space
 from runtime.config import Config
 from runtime.control.journal import StepRecord
 from runtime.tuning.trace import Trace
@@ -23,7 +23,7 @@ SHORTEST_OVERHEAD_S = 0.01
 
 
 def space_of(config: Config) -> ConfigurationSpace:
-    return live_space(config, None, with_frequencies=True)
+    return simulated_space(config)
 
 
 def with_watts(config: Config) -> Config:
@@ -63,4 +63,5 @@ def fitted_to(records: Sequence[StepRecord], fallback: SimulatedCluster) -> Simu
         fitted,
         overhead_s=max(estimate.cost.overhead_s, SHORTEST_OVERHEAD_S),
         row_cycles=estimate.cost.row_cycles,
+        batch_cycles=estimate.cost.batch_cycles,
     )

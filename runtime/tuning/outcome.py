@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 import numpy as np
 
-from mpc.simulation.micro_batch import FinishedBatch
+from mpc.simulation.micro_batch import FinishedBatch, late_rows
 from mpc.simulation.summary import changes_in
 from mpc.values import Configuration
 
@@ -57,6 +57,7 @@ def counted(
     *,
     step_s: float,
     target_s: float,
+    quantile: float | None = None,
     warm_up_s: float,
 ) -> TuningOutcome:
     """Of everything after the warm-up; `power_w` and `configurations` have one value a step."""
@@ -64,16 +65,23 @@ def counted(
     duration_s = (len(power_w) - skipped) * step_s
     windows = max(int(duration_s / WINDOW_S + 1e-9), 1)
     rows, latency_s = np.zeros(windows), np.zeros(windows)
+    late, strained = np.zeros(windows), np.zeros(windows)
     for batch in batches:
         window = int((batch.finished_s - skipped * step_s) // WINDOW_S)
         if 0 <= window < windows:
             rows[window] += batch.rows.rows
             latency_s[window] += batch.latency_sum_s
+            late[window] += late_rows(batch, target_s)
+            strained[window] += late_rows(batch, STRAINED * target_s)
+    if quantile is None:
+        broken, nearly = latency_s > target_s * rows, latency_s > STRAINED * target_s * rows
+    else:
+        broken, nearly = late > (1.0 - quantile) * rows, strained > (1.0 - quantile) * rows
     kept = configurations[skipped:]
     return TuningOutcome(
         windows=windows,
-        violations=int(((latency_s > target_s * rows) | (rows == 0)).sum()),
-        strained=int(((latency_s > STRAINED * target_s * rows) | (rows == 0)).sum()),
+        violations=int((broken | (rows == 0)).sum()),
+        strained=int((nearly | (rows == 0)).sum()),
         energy_j=float(np.sum(power_w[skipped:]) * step_s),
         reconfigurations=changes_in(kept).reconfigurations,
         duration_s=duration_s,

@@ -26,6 +26,8 @@ class Trace:
     rates_per_s: FloatArray
     bin_s: float
     source: str
+    begin_s: float | None = None
+    """Of the first bin, seconds since 1970; None where nobody knows."""
 
     @property
     def duration_s(self) -> float:
@@ -42,7 +44,8 @@ class Trace:
 
     def part(self, begin_s: float, end_s: float) -> "Trace":
         first, last = round(begin_s / self.bin_s), round(end_s / self.bin_s)
-        return Trace(self.rates_per_s[first:last], self.bin_s, self.source)
+        since_s = None if self.begin_s is None else self.begin_s + first * self.bin_s
+        return Trace(self.rates_per_s[first:last], self.bin_s, self.source, since_s)
 
     def at_step(self, step_s: float) -> FloatArray:
         """Means over control steps; a bin that is longer than a step goes on at its rate."""
@@ -89,7 +92,7 @@ def journaled_trace(records: Sequence[StepRecord], source: str) -> Trace:
     times, rates = times[order], rates[order]
     bin_s = max(round(median(np.diff(times)), 0), 1.0)
     bins = np.arange(times[0], times[-1] + bin_s / 2, bin_s)
-    return Trace(np.asarray(np.interp(bins, times, rates)), float(bin_s), source)
+    return Trace(np.asarray(np.interp(bins, times, rates)), float(bin_s), source, float(times[0]))
 
 
 def blocks_of(

@@ -17,6 +17,7 @@ from typing import Self
 
 from aiohttp import web
 
+from mpc.values import ConfigurationSpace
 from runtime.config import Config
 from runtime.config.web import Web
 from runtime.control.journal import StepRecord
@@ -167,15 +168,16 @@ def web_server(
     options: Web,
     journal_folder: Path,
     hosts: Callable[[], FleetState] | None = None,
+    space: ConfigurationSpace | None = None,
 ) -> WebServer:
-    """The server of a controller; `publish` goes where `on_step` goes.
+    """The server of a controller that chooses from `space`; `publish` goes where `on_step` goes.
 
     Raises `AccessRefused`, a `ValueError`, where it would listen beyond loopback without a token.
     """
     return WebServer(
         access_of(options),
         options.port,
-        facts_of(config, journal_folder.name),
+        facts_of(config, journal_folder.name, space),
         journal_folder,
         hosts=hosts,
     )

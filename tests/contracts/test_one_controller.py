@@ -11,7 +11,7 @@ import pytest
 from mpc.simulation.micro_batch import MicroBatchPlant, MicroBatchTraits
 from mpc.simulation.run import simulate
 from mpc.values import Configuration
-from runtime.build import live_controller, live_power, live_space
+from runtime.build import live_controller, live_power, simulated_space
 from runtime.config import Config, load_config
 from runtime.control.starts import Start
 from runtime.insight.journals import recorded_run
@@ -33,14 +33,14 @@ def with_options(*options: str) -> Config:
 
 def start_with(*options: str) -> Start:
     config = with_options(*options)
-    return Start(0.0, "test", False, live_space(config, None, True), config)
+    return Start(0.0, "test", False, simulated_space(config), config)
 
 
 def plant(start: Start) -> MicroBatchPlant:
     return MicroBatchPlant(
         np.full(STEPS, 500.0),
         MicroBatchTraits(overhead_s=0.2, row_cycles=1e6, startup_s=1.0),
-        live_power(start.config),
+        live_power(start.config, start.space),
         Configuration(2, 2_000_000),
         np.random.default_rng(1),
     )

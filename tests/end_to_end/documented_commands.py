@@ -54,6 +54,8 @@ RUN = {
     "foresight bench paper-random-walk --repeat 10 --curve 10 --report random-walk.html": Run(
         _CURVE, writes=("random-walk.html",)
     ),
+    "foresight bench equity-day --day 20131008 --history 20131007 --policies foresight "
+    "--repeat 10": Run(f"{_SHORT} {_DAY}", prints="foresight"),
     "foresight bench equity-day --day 20131007 --repeat 10": Run(
         f"{_SHORT} {_DAY} --policies peak,foresight", prints="foresight"
     ),
@@ -67,6 +69,14 @@ RUN = {
     "foresight bench replay --rates rates.csv --rate-column rate --latency-ms 1.5 "
     "--policies peak,rule-based,lat-power-h2,foresight,oracle --report out.html": Run(
         f"{_SHORT} --max-steps 5", writes=("out.html",), prints="oracle"
+    ),
+    # The trading demo, simulated.
+    "foresight bench hft --simulate --policies foresight,peak --repeat 5": Run(
+        "--repeat 2 --duration 20 --warm-up 160 --json -",
+        prints='"backend": "simulation"',
+        also=(
+            "foresight bench hft --simulate --policies foresight,peak --repeat 5 --arrivals batch",
+        ),
     ),
     # The other papers and the peers.
     "foresight bench thesis": Run("--runs 1", prints="queue-aware"),
@@ -93,12 +103,23 @@ RUN = {
         _PEERS, writes=("out.html",), prints="foresight-executors"
     ),
     # The parts alone.
+    "foresight bench decision": Run("--steps 20", prints="1,000"),
     "foresight bench forecast --rates rates.csv": Run(prints="mixture"),
+    "foresight bench forecast --rates FILE --shares": Run(
+        words={"FILE": "rates.csv"}, prints="memory"
+    ),
+    "foresight bench forecast --rates FILE --told-every 12": Run(
+        words={"FILE": "long.csv"}, prints="mixture"
+    ),
     "foresight bench forecast --rates random_walk_rates.txt": Run(
         "--horizon 1", words={"random_walk_rates.txt": "rates.csv"}, prints="mixture"
     ),
     "foresight bench power --sweep sweep.csv": Run(prints="prior"),
+    "foresight bench power-online --sweep sweep.csv": Run("--orders 2", prints="best_mape"),
     "foresight bench optimizer": Run("--seconds 0", prints="energy-budget"),
+    "foresight bench latency-model": Run(
+        "--rho 0.5 --cv 0.2 --trigger 2 --batches 100 --seeds 1", prints="error_late_share"
+    ),
     "foresight bench dvfs": Run("--rounds 1", prints="cgroup"),
     "foresight bench resume": Run("--steps 60 --policies ds2,mdp-rl", prints="mdp-rl"),
     "foresight bench agent --seconds 30": Run("--seconds 2 --policies 2", prints="policies"),
@@ -259,11 +280,16 @@ NOT_RUN = {
     "git clone … foresight && cd foresight": "the address is the reader's",
     "make test": "is this run",
     "make test-spark": "is the other half of the run of all tests",
+    "make test-platforms": "runs in CI, on clusters of its own",
+    "make test-kafka": "runs in CI, on a broker of its own",
     "make check": "runs beside the tests, over the same files",
     "make format": "rewrites the files of the checkout",
     "make lock": "needs a package index, and rewrites the pins",
     "make demo": f"seven {_MINUTES} for each of three policies",
     "foresight bench hft": f"seven {_MINUTES} for each of three policies",
+    "foresight bench hft --policies foresight --repeat 5 --peak 60100 --trough 4300": (
+        f"seven {_MINUTES} for each of five rounds"
+    ),
     "foresight bench calibrate-plant": f"twelve {_MINUTES}",
     "foresight bench overhead": f"eight {_MINUTES}",
     "foresight bench pipeline": f"four {_MINUTES}",
@@ -286,6 +312,7 @@ NAMES = {
     "foresight calibrate",
     "foresight check",
     "foresight config",
+    "foresight explain",
     "foresight pause",
     "foresight replay",
     "foresight report",

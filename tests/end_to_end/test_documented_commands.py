@@ -37,12 +37,17 @@ WALK_S = 4
 MARKET_OPEN_MS = 34_200_000
 
 
+def rates_of(steps: int) -> str:
+    return "rate\n" + "\n".join(f"{1000 + 500 * sin(step / 8):.1f}" for step in range(steps))
+
+
 @pytest.fixture(scope="module")
 def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What a reader has: rates, a sweep, a configuration, the data folder, two journals."""
     folder = tmp_path_factory.mktemp("inputs")
-    rates = "rate\n" + "\n".join(f"{1000 + 500 * sin(step / 8):.1f}" for step in range(240))
+    rates = rates_of(steps=240)
     (folder / "rates.csv").write_text(rates)
+    (folder / "long.csv").write_text(rates_of(steps=600))
     (folder / "rates.csv.gz").write_bytes(gzip.compress(rates.encode()))
     points = [
         (workers, khz) for workers in range(1, 9) for khz in (1_200_000, 1_600_000, 2_000_000)

@@ -6,7 +6,8 @@ from typing import Any, cast
 import pytest
 
 from mpc.bounds import Bounds
-from mpc.controller import RELEARNED_STEPS, Controller
+from mpc.controller import Controller
+from mpc.descent_limits import UNLIMITED
 from mpc.events import EventKind
 from mpc.policies.rule_based.options import RuleBasedOptions
 from mpc.policies.rule_based.policy import RuleBasedPolicy
@@ -19,53 +20,40 @@ PLACE = Configuration(2, 2_000_000)
 
 
 class Counting:
-    """Decides by how much it has seen."""
+    """Decides by how much it has seen, and says the dead time it was told."""
 
-    def __init__(self, dead_time_s: float) -> None:
-        self.dead_time_s = dead_time_s
-        self.seen: list[tuple[int, Bounds]] = []
+    def __init__(self) -> None:
+        self.seen = 0
 
     def decide(self, measurement: Measurement, bounds: Bounds) -> Decision:
-        self.seen.append((measurement.step, bounds))
-        return Decision(Configuration(len(self.seen), 2_000_000), f"{self.dead_time_s:g}")
+        self.seen += 1
+        return Decision(Configuration(self.seen, 2_000_000), f"{measurement.startup_s}")
 
 
 def measured(step: int, startup_s: float | None = None) -> Measurement:
     return Measurement(step, float(step), PLACE, PLACE, arrivals_per_s=1.0, startup_s=startup_s)
 
 
-def test_a_policy_is_built_anew_when_the_dead_time_has_moved_by_a_step() -> None:
-    made: list[Counting] = []
-
-    def make(dead_time_s: float) -> Counting:
-        made.append(Counting(dead_time_s))
-        return made[-1]
-
-    controller = Controller(make, SPACE, 1.0, step_s=1.0)
+def test_the_dead_time_follows_in_steps_and_the_policy_stays() -> None:
+    policy = Counting()
+    controller = Controller(policy, SPACE, 1.0, step_s=1.0, descent=UNLIMITED)
     steps = [
         controller.step(measured(step, startup_s))
-        for step, startup_s in enumerate([3.0, 3.0, 3.9, 4.0])
+        for step, startup_s in enumerate([3.0, None, 3.9, 4.0])
     ]
     assert [step.decision.target.executors for step in steps] == [1, 2, 3, 4]
-    assert [step.decision.reason for step in steps] == ["3", "3", "3", "4"]
+    assert [step.decision.reason for step in steps] == ["3.0", "3.0", "3.0", "4.0"]
     assert [step.dead_time_s for step in steps] == [3.0, 3.0, 3.0, 4.0]
-    assert [step for step, _ in made[-1].seen] == [0, 1, 2, 3]
-    assert made[-1].seen[:3] == made[-2].seen, "with the bounds of then"
+    assert controller.state.policy is policy
     kinds = [[event.kind for event in step.events] for step in steps]
     assert kinds == [[], [], [], [EventKind.DEAD_TIME_LEARNED]]
 
 
 def test_a_fixed_dead_time_stays() -> None:
-    controller = Controller(Counting, SPACE, 1.0, step_s=1.0, fixed_dead_time_s=2.0)
-    reasons = [controller.step(measured(step, 10.0 * step)).decision.reason for step in range(3)]
-    assert reasons == ["2", "2", "2"]
-
-
-def test_what_it_remembers_is_bounded() -> None:
-    controller = Controller(Counting, SPACE, 1.0, step_s=1.0)
-    for step in range(RELEARNED_STEPS + 50):
-        controller.step(measured(step, 3.0))
-    assert len(controller.state.recent) == RELEARNED_STEPS
+    controller = Controller(Counting(), SPACE, 1.0, step_s=1.0, fixed_dead_time_s=2.0)
+    steps = [controller.step(measured(step, 10.0 * step)) for step in range(3)]
+    assert [step.decision.reason for step in steps] == ["None"] * 3, "as it was built"
+    assert [step.dead_time_s for step in steps] == [2.0] * 3
 
 
 @pytest.mark.parametrize("nonsense", [None, 3, Decision(cast(Any, "all"), "")])

@@ -1,8 +1,11 @@
 """Whatever a policy asks for, the guards keep their promises."""
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mpc.descent_limits import UNLIMITED, DescentLimits
 from mpc.events import EventKind
 from mpc.guards import Checked, Guards
 from mpc.scale_out_trial import FIRST_CEILING_STEPS
@@ -52,7 +55,7 @@ def kinds(guarded: Checked) -> list[EventKind]:
 def test_promises_over_any_history(
     steps: list[tuple[Configuration, Configuration, bool, int | None]],
 ) -> None:
-    guards = Guards(SPACE, TARGET_S)
+    guards = Guards(SPACE, TARGET_S, 1.0, UNLIMITED)
     for current, wanted, fresh, useful in steps:
         batch = BatchSample(100, 1.0, current)
         late = measured(current, 100.0 if fresh else None, 2.0, (batch,) * 3, useful)
@@ -70,30 +73,55 @@ def test_promises_over_any_history(
 def test_a_good_decision_passes_unchanged() -> None:
     wanted = Configuration(5, 1_500_000)
     calm = measured(Configuration(4, 2_000_000), useful_executors=8)
-    assert check(Guards(SPACE, TARGET_S), calm, wanted) == Checked(wanted, ())
+    assert check(Guards(SPACE, TARGET_S, 1.0, UNLIMITED), calm, wanted) == Checked(wanted, ())
 
 
 def test_stale_measurements_may_still_scale_out() -> None:
     stale = measured(Configuration(4, 2_000_000), arrivals_per_s=None)
-    guarded = check(Guards(SPACE, TARGET_S), stale, Configuration(6, 1_000_000))
+    guarded = check(Guards(SPACE, TARGET_S, 1.0, UNLIMITED), stale, Configuration(6, 1_000_000))
     assert guarded.target == Configuration(6, 2_000_000)
     assert kinds(guarded) == [EventKind.HELD_STALE_MEASUREMENT]
 
 
 def test_executors_without_tasks_are_not_asked_for() -> None:
-    guards = Guards(SPACE, TARGET_S)
+    guards = Guards(SPACE, TARGET_S, 1.0, UNLIMITED)
     wanted = Configuration(8, 2_000_000)
     narrow = measured(Configuration(2, 2_000_000), useful_executors=3)
     guarded = check(guards, narrow, wanted)
     assert guarded.target.executors == 3
     assert kinds(guarded) == [EventKind.HELD_USEFUL_TASKS]
-    # Those that run are left alone: fewer tasks may be the matter of one batch.
-    narrow = measured(Configuration(5, 2_000_000), useful_executors=3)
-    assert check(guards, narrow, wanted).target.executors == 5
+
+
+def test_executors_without_tasks_are_given_up_when_they_had_none_for_a_while() -> None:
+    """Not at once: fewer tasks may be the matter of one batch. Late or not: they are no loss."""
+    guards = Guards(SPACE, TARGET_S, 1.0, DescentLimits(window_s=4.0))
+    late = measured(Configuration(8, 2_000_000), latency_s=5.0, useful_executors=3)
+    wanted = Configuration(8, 2_000_000)
+    assert [check(guards, late, wanted).target.executors for _ in range(4)] == [8, 8, 8, 3]
+    narrow = measured(Configuration(3, 2_000_000), latency_s=5.0, useful_executors=2)
+    assert check(guards, narrow, Configuration(2, 1_000_000)).target == Configuration(3, 2_000_000)
+
+
+def test_a_late_stream_keeps_its_frequency_also_where_executors_are_capped() -> None:
+    """A plan for more executors at a lower frequency, of which a batch has tasks for fewer."""
+    guards = Guards(SPACE, TARGET_S, 1.0, DescentLimits(window_s=0.0))
+    late = measured(Configuration(4, 2_000_000), latency_s=10.0, useful_executors=4)
+    guarded = check(guards, late, Configuration(8, 1_000_000))
+    assert guarded.target == Configuration(4, 2_000_000)
+
+
+def test_without_a_fresh_reading_of_every_query_nothing_is_given_up() -> None:
+    guards = Guards(SPACE, TARGET_S, 1.0, UNLIMITED)
+    current, less = Configuration(6, 1_500_000), Configuration(2, 1_000_000)
+    silent = replace(measured(current), is_fresh=False)
+    guarded = check(guards, silent, less)
+    assert guarded.target == current
+    assert kinds(guarded) == [EventKind.HELD_STALE_MEASUREMENT]
+    assert check(guards, measured(current), less).target == less
 
 
 def test_a_policy_that_plans_within_its_bounds_is_told_once_what_they_are() -> None:
-    guards = Guards(SPACE, TARGET_S)
+    guards = Guards(SPACE, TARGET_S, 1.0, UNLIMITED)
     narrow = measured(Configuration(2, 2_000_000), useful_executors=3)
     events = []
     for executors in (2, 3, 3, 2, 3):
@@ -106,7 +134,7 @@ def test_a_policy_that_plans_within_its_bounds_is_told_once_what_they_are() -> N
 
 
 def test_the_end_of_what_there_is_is_told() -> None:
-    guards = Guards(SPACE, TARGET_S)
+    guards = Guards(SPACE, TARGET_S, 1.0, UNLIMITED)
     most = SPACE.largest
     assert kinds(check(guards, measured(most, latency_s=3.0), most)) == [EventKind.AT_MAXIMUM]
     assert kinds(check(guards, measured(most, latency_s=0.3), most)) == []
@@ -116,7 +144,7 @@ class Overload:
     """A target that stays broken, and batches whose speed depends on the executors as told."""
 
     def __init__(self, rows_per_s: dict[int, float]) -> None:
-        self.guards = Guards(SPACE, TARGET_S)
+        self.guards = Guards(SPACE, TARGET_S, 1.0, UNLIMITED)
         self.rows_per_s = rows_per_s
         self.current = Configuration(2, 2_000_000)
 
@@ -163,7 +191,7 @@ def test_a_scale_out_that_helps_stays() -> None:
 
 def test_a_higher_frequency_is_no_merit_of_the_executors() -> None:
     """The speed doubled with the clock alone: four executors do what two did."""
-    guards = Guards(SPACE, TARGET_S)
+    guards = Guards(SPACE, TARGET_S, 1.0, UNLIMITED)
     slow, fast = Configuration(2, 1_000_000), Configuration(4, 2_000_000)
     for current in [slow] * 4 + [fast] * 10:
         rate = current.frequency_khz / 2_000
@@ -186,7 +214,7 @@ def test_a_scale_out_in_time_is_not_judged() -> None:
 
 def test_nothing_is_given_up_while_the_target_is_missed() -> None:
     current, less = Configuration(6, 1_500_000), Configuration(2, 1_000_000)
-    guards = Guards(SPACE, TARGET_S)
+    guards = Guards(SPACE, TARGET_S, 1.0, UNLIMITED)
     guarded = check(guards, measured(current, latency_s=5.0), less)
     assert guarded.target == current
     assert kinds(guarded) == [EventKind.HELD_VIOLATION]
@@ -194,7 +222,7 @@ def test_nothing_is_given_up_while_the_target_is_missed() -> None:
 
 
 def test_a_late_stream_may_have_more_of_either() -> None:
-    guards = Guards(SPACE, TARGET_S)
+    guards = Guards(SPACE, TARGET_S, 1.0, UNLIMITED)
     late = measured(Configuration(6, 1_000_000), latency_s=5.0)
     assert guards.bounds(late).space == ConfigurationSpace(6, 8, SPACE.frequencies_khz)
     late = measured(Configuration(6, 1_500_000), latency_s=5.0)

@@ -1,5 +1,7 @@
 """What the latency models learn from their own errors."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -92,16 +94,18 @@ def test_micro_batch_latency_learns_overhead_and_row_cost() -> None:
     model = MicroBatchLatency(SPACE, step_s=1.0)
     assert not model.ready
     ran = Configuration(2, 1_000_000)
+    before_s = 0.6
     for number in range(1, 200):
         rows = 500 + 100 * (number % 7)
         duration_s = 0.2 + rows * 1e6 / 2e9
         model.observe(
             Measurement(
                 number, float(number), ran, ran, arrivals_per_s=1_000.0,
-                latency_s=1.5 * 0.2 / (1 - 0.5), batches=(BatchSample(rows, duration_s, ran),),
+                latency_s=before_s / 2 + duration_s, batches=(BatchSample(rows, duration_s, ran),),
             ),
             had_backlog=False,
         )  # fmt: skip
+        before_s = duration_s
     predicted = model.predict_s(np.full((1, 1), 1_000.0))
     assert predicted[0, 0, 1, 0] == pytest.approx(0.6, rel=0.1)
     assert predicted[0, 0, 3, 1] < predicted[0, 0, 1, 0]
@@ -133,3 +137,22 @@ def test_a_cold_batch_does_not_teach_that_rows_cost_nothing() -> None:
     for _ in range(3):
         observe(500, 12.0, cold=True)
     np.testing.assert_array_equal(model.service_per_s(), before)
+
+
+@pytest.mark.parametrize("factor", [0.97, 1.03])
+def test_a_load_that_falls_or_rises_does_not_make_batches_look_slow_or_fast(factor: float) -> None:
+    model = MicroBatchLatency(SPACE, step_s=1.0)
+    ran, interval_s = Configuration(4, 2_000_000), 12.0
+    rates_per_s = 2_000.0 * factor ** np.arange(40)
+    for number, (before_per_s, now_per_s) in enumerate(pairwise(rates_per_s), start=1):
+        rows = int(before_per_s * interval_s)
+        duration_s = 1.0 + rows * 1e6 / 8e9
+        model.observe(
+            Measurement(
+                number, number * interval_s, ran, ran, arrivals_per_s=float(now_per_s),
+                latency_s=interval_s / 2 + duration_s,
+                batches=(BatchSample(rows, duration_s, ran),), trigger_interval_s=interval_s,
+            ),
+            had_backlog=False,
+        )  # fmt: skip
+    assert model.scenario_ratios(20) == pytest.approx(np.ones(20), abs=2e-3)

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from mpc.micro_batch import BatchCost, BatchCostEstimate, micro_batch_latency_s, refined
+from mpc.batch_cost import BatchCost, BatchCostEstimate, refined
+from mpc.micro_batch import micro_batch_latency_s
 from mpc.values import BatchSample, Configuration, ConfigurationSpace, FloatArray
 
 SPACE = ConfigurationSpace(1, 12, tuple(range(1_200_000, 2_000_001, 100_000)))
@@ -30,7 +31,7 @@ samples = st.builds(
 
 def at(utilisation: float, interval_s: float | None = None) -> float:
     rate = np.array([utilisation * CAPACITY_PER_S])
-    table = micro_batch_latency_s(rate, COST, SPACE, 1.0, interval_s)
+    table = micro_batch_latency_s(rate, COST.model(1.0, interval_s), SPACE)
     return float(table[0, SPACE.executor_index(8), SPACE.frequency_index(2_000_000)])
 
 
@@ -60,7 +61,7 @@ def test_close_to_saturation_it_follows_the_tangent() -> None:
 
 def test_overload_grows_with_the_length_of_the_step() -> None:
     rate = np.array([2.0 * CAPACITY_PER_S])
-    one, ten = (micro_batch_latency_s(rate, COST, SPACE, step_s)[0] for step_s in (1.0, 10.0))
+    one, ten = (micro_batch_latency_s(rate, COST.model(step_s), SPACE)[0] for step_s in (1.0, 10.0))
     row, column = SPACE.executor_index(8), SPACE.frequency_index(2_000_000)
     # Twice the capacity: the delay grows by one second a second, half of it on average.
     assert ten[row, column] - one[row, column] == pytest.approx(9.0 / 2)
@@ -70,7 +71,7 @@ def test_overload_grows_with_the_length_of_the_step() -> None:
 def test_finite_rising_with_arrivals_and_never_with_resources(
     rates: FloatArray, cost: BatchCost, interval_s: float | None, step_s: float
 ) -> None:
-    table = micro_batch_latency_s(np.sort(rates), cost, SPACE, step_s, interval_s)
+    table = micro_batch_latency_s(np.sort(rates), cost.model(step_s, interval_s), SPACE)
     assert table.shape == (*rates.shape, 12, 9)
     assert np.isfinite(table).all()
     assert (table >= 0).all()
@@ -82,10 +83,10 @@ def test_finite_rising_with_arrivals_and_never_with_resources(
 
 def test_arrivals_may_have_any_shape() -> None:
     rates = np.linspace(0, 2 * CAPACITY_PER_S, 6)
-    flat = micro_batch_latency_s(rates, COST, SPACE, 1.0)
-    assert micro_batch_latency_s(rates.reshape(2, 3), COST, SPACE, 1.0).shape == (2, 3, 12, 9)
+    flat = micro_batch_latency_s(rates, COST.model(1.0), SPACE)
+    assert micro_batch_latency_s(rates.reshape(2, 3), COST.model(1.0), SPACE).shape == (2, 3, 12, 9)
     np.testing.assert_array_equal(
-        micro_batch_latency_s(rates.reshape(2, 3), COST, SPACE, 1.0).reshape(6, 12, 9), flat
+        micro_batch_latency_s(rates.reshape(2, 3), COST.model(1.0), SPACE).reshape(6, 12, 9), flat
     )
 
 

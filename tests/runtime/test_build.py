@@ -8,7 +8,7 @@ from mpc.bounds import Bounds
 from mpc.policies.catalogue import policy_entries
 from mpc.ports import Policy
 from mpc.values import BatchSample, Configuration, Decision, Measurement
-from runtime.build import build_policy, live_policy, live_power, live_space
+from runtime.build import build_policy, live_policy, live_power, simulated_space
 from runtime.config import load_config
 from tests.support.contexts import context
 
@@ -18,19 +18,19 @@ ONLY_SIMULATED = ("spl", "lat-node-nosw", "lat-power-h2")
 
 def live(name: str, *overrides: str) -> Policy:
     config = load_config(None, [f"policy={name}", *overrides])
-    space = live_space(config, None, with_frequencies=True)
-    return live_policy(config, space, live_power(config), 2.0)
+    space = simulated_space(config)
+    return live_policy(config, space, live_power(config, space), 2.0)
 
 
 CONFIG = load_config(None, ["forecast.model=last"])
-SPACE = live_space(CONFIG, None, with_frequencies=True)
+SPACE = simulated_space(CONFIG)
 
 
 def on_micro_batches(target_s: float, learned_dead_time_s: float = 0.0) -> Policy:
     built_for = context(
         SPACE,
         target_s=target_s,
-        power=live_power(CONFIG),
+        power=live_power(CONFIG, SPACE),
         dead_time_s=learned_dead_time_s,
         latency_model="micro-batch",
     )
@@ -132,3 +132,8 @@ def test_a_plan_looks_beyond_the_start_of_executors(dead_time_s: float, planned:
     )
     assert decision.expected_arrivals_per_s is not None
     assert len(decision.expected_arrivals_per_s) == planned
+
+
+def test_a_model_of_single_tuples_is_refused_for_micro_batches() -> None:
+    with pytest.raises(ValueError, match=r'latency\.model = "kingman" predicts'):
+        live("foresight", "latency.model=kingman")

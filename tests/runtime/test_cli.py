@@ -34,10 +34,22 @@ def test_check_sums_up_what_the_overrides_made(
     assert run(["check", str(path), *overrides]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == f"{path}: valid"
-    assert "  objective       3 latency + 0.5 power + 0.03 switching, normalised scaling" in lines
+    assert "  objective       3 latency + 0.5 power + 0.02 switching, normalised scaling" in lines
     assert "  executors       1 to 4" in lines
-    assert "  configurations  36" in lines
+    assert "  frequencies     what the hosts have, without turbo" in lines
     assert any(line.startswith("  limits ") and "power_cap_w 40.5" in line for line in lines)
+
+
+def test_check_refuses_a_latency_model_that_knows_no_batches(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text('[latency]\nmodel = "kingman"')
+    assert run(["check", str(path)]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith(f'{path}: latency.model = "kingman"')
+    assert 'use "micro-batch"' in printed.err
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ def test_a_profile_is_its_weights(profile: str) -> None:
 
 
 def test_the_default_is_balanced() -> None:
-    assert weights(Config()) == PROFILES["balanced"] == (1.25, 0.5, 0.03)
+    assert weights(Config()) == PROFILES["balanced"] == (1.0, 0.5, 0.02)
 
 
 def test_profiles_are_in_order() -> None:
@@ -41,4 +41,4 @@ def test_the_profile_of_the_generated_file_can_be_changed_alone(tmp_path: Path) 
     file = tmp_path / "foresight.toml"
     file.write_text(default_toml().replace('profile = "balanced"', 'profile = "latency"'))
     assert weights(load_config(file)) == PROFILES["latency"]
-    assert "1.25 (balanced)" in configuration_page()
+    assert "1 (balanced)" in configuration_page()

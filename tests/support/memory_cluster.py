@@ -11,13 +11,16 @@ from typing import Any
 
 from mpc.events import Events
 from mpc.values import Applied, BatchSample, Configuration, Measurement
+from runtime.fleet.targets import HostFrequencies
 from runtime.spark.cluster import SparkCluster
 from runtime.spark.scaling.scaler import ExecutorScaler
+from runtime.spark.sensing.reading import BatchMoment
 from tests.runtime.spark.fake_scheduler import FakeScheduler
 
 OVERHEAD_S = 0.2
 ROW_CYCLES = 1e6
 HIGHEST_KHZ = 2_000_000
+HOST = HostFrequencies(HIGHEST_KHZ // 2, HIGHEST_KHZ)
 
 
 @dataclass(slots=True)
@@ -55,8 +58,8 @@ class FakeDriver:
         self.steps_left -= 1
         return self.steps_left >= 0
 
-    def active_stage_tasks(self, most: int) -> list[int]:
-        return [] if self.stage_tasks is None else [self.stage_tasks][:most]
+    def query_stage_tasks(self) -> list[int]:
+        return [] if self.stage_tasks is None else [self.stage_tasks]
 
 
 @dataclass(slots=True)
@@ -67,6 +70,10 @@ class WaveSensor:
     steps: int = 0
     failing: frozenset[int] = frozenset()
     stale: frozenset[int] = frozenset()
+
+    @property
+    def batch_moment(self) -> BatchMoment:
+        return BatchMoment(longest_s=OVERHEAD_S)
 
     @property
     def queries(self) -> tuple[dict[str, object], ...]:
@@ -124,6 +131,7 @@ class MemoryCluster(SparkCluster):
             ExecutorScaler(scheduler, scheduler.clock_s, max_executors=max_executors),
             hosts,
             highest_khz=HIGHEST_KHZ,
+            host_frequencies=() if fleet is None else (HOST,),
             requested_khz=requested_khz,
         )
         self.scheduler = scheduler

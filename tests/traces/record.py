@@ -6,6 +6,7 @@ from typing import Any
 
 from benchmarks.mpc_paper.catalogue import make_policy
 from benchmarks.mpc_paper.scenarios import ScenarioRequest, build
+from benchmarks.policies import descent_of
 from mpc.bounds import Bounds
 from mpc.controller import Controller
 from mpc.ports import Policy
@@ -53,7 +54,8 @@ def record(name: str) -> None:
     plant = OperatorPlant(trace, SPACE, core_power(), CYCLES_PER_POINT, scenario.step_s)
     decider = make_policy(name, scenario, trace, Config())
     lines = []
-    controller = Controller.of(decider, SPACE, scenario.threshold_s, scenario.step_s)
+    descent = descent_of(name, Config())
+    controller = Controller.of(decider, SPACE, scenario.threshold_s, scenario.step_s, descent)
     for step in control(controller, plant):
         requested = step.measurement.requested
         values = {scalar: getattr(step.measurement, scalar) for scalar in SCALARS}

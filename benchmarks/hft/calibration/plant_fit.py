@@ -75,8 +75,9 @@ def calibrated(records: Sequence[StepRecord], trigger_interval_s: float | None) 
         # The fit cannot tell the two apart, and both act on the same batch.
         overhead_cv=spread,
         row_cycles_cv=spread,
-        **({"startup_s": startup_s} if startup_s else {}),
     )
+    if startup_s:
+        traits = replace(traits, startup_s=startup_s)
     return Calibration(traits, len(samples), float(np.mean(np.abs(fit.errors(samples)))))
 
 

@@ -25,7 +25,6 @@ from runtime.spark.launching.local_cluster import ClusterUnavailable, LocalClust
 from runtime.spark.launching.options import add_worker_folder
 from runtime.spark.scaling.scheduler import Scheduler
 from runtime.spark.sensing.progress import BatchProgress, parse_progress
-from runtime.spark.sensing.queries import SparkQuery
 
 HOST = "127.0.0.2"
 PATIENCE_S = 180.0
@@ -117,7 +116,7 @@ def bench_cluster(
 
 def batches_of(query: StreamingQuery) -> list[BatchProgress]:
     """The last hundred batches that have run, oldest first."""
-    texts = SparkQuery(query).recent_progress(_KEPT_BATCHES)
+    texts = [progress.json for progress in query.recentProgress[-_KEPT_BATCHES:]]
     return [batch for text in texts if (batch := parse_progress(text)) is not None and batch.ran]
 
 

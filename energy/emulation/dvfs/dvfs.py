@@ -98,6 +98,7 @@ class VirtualDvfs:
         self._ticked_at_s: float | None = None
         self._package_khz = {zone: self._mean_khz(cpus) for zone, cpus in self._packages.items()}
         self._unwritten_uj = dict.fromkeys(self._packages, 0.0)
+        self._billed_cpu_s = 0.0
 
     @property
     def attached(self) -> frozenset[str]:
@@ -106,6 +107,21 @@ class VirtualDvfs:
     def emulated_cpu_s(self, name: str) -> float:
         """CPU time on the emulated cores since the family was attached, as of the last tick."""
         return self._families[name].emulated_cpu_s
+
+    @property
+    def ticked_at_s(self) -> float | None:
+        """When time last moved on; None: it has not yet."""
+        return self._ticked_at_s
+
+    @property
+    def billed_cpu_s(self) -> float:
+        """CPU time on the emulated cores that the energy counters have in them."""
+        return self._billed_cpu_s
+
+    @property
+    def clock_khz(self) -> float:
+        """Mean over the CPUs that are online; 0 where none is."""
+        return self._mean_khz(self._cpus)
 
     def attach(
         self, name: str, pids: Iterable[int], cores: float, cpus: Sequence[int] | None = None
@@ -201,6 +217,7 @@ class VirtualDvfs:
         for family in (*self._families.values(), *self._left):
             busy_cores = min(family.cores, family.unbilled_s / elapsed_s)
             family.unbilled_s = 0.0
+            self._billed_cpu_s += busy_cores * elapsed_s
             added_w = self._power_w(busy_cores, family.khz) - self._power_w(0.0, family.khz)
             for zone, cpus in self._packages.items():
                 part = sum(cpu in cpus for cpu in family.cpus) / len(family.cpus)

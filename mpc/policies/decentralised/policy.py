@@ -8,12 +8,14 @@ target. The oldest is the operator keeper and never goes.
 Deviations: the capacity, a constant of the paper, is measured unless it is given: the batches'
 row cost where there are batches, otherwise the cost in cycles, at the highest frequency. What the
 bounds of the space cut off is not made up for. The message protocol is left to Spark, whose driver
-knows every executor (it is in `mpc.decentralised`). The frequency stays at its maximum.
+knows every executor (it is in `mpc.decentralised`). Executors decide by their load: those that were
+asked for are taken to run, and while no batch tells a rate none decides. The frequency stays
+at its maximum.
 """
 
+from mpc.batch_cost import BatchCostEstimate, refined
 from mpc.bounds import Bounds
 from mpc.decentralised.decision import LoadBand, change
-from mpc.micro_batch import BatchCostEstimate, refined
 from mpc.policies.context import Context
 from mpc.policies.decentralised.options import DecentralisedOptions
 from mpc.policies.full_speed import at_full_speed

@@ -16,7 +16,8 @@ without CPU time it is the time batches ran. Lag is the backlog the source repor
 arrivals less completions summed up. Spark adds executors without a restart; what Flink provisions
 for one is kept. It decides at every control step and does not round rates to whole records; the
 scale-up factor, 100,000 by default there, is not limited; ineffective scale-ups are not detected,
-which is Flink's default. The frequency stays at its maximum.
+which is Flink's default. While no batch ends there is no true rate, and like Flink's without one it
+stays where it is. The frequency stays at its maximum.
 """
 
 from collections import deque

@@ -5,6 +5,9 @@ Source: Cardellini et al. 2018, section 5.2.1, Eq. 2 and Algorithm 1; learning r
 action of a state is tried in turn for a long time, and that is the constant reconfiguring the paper
 reports.
 
+It learns what replicas bring by trying them; where two of three are lost it takes longer than the
+tens of steps of the contract suite to learn that it needs more.
+
 Deviations: those of `learning`; of equal estimates doing nothing is preferred, then scaling out.
 """
 

@@ -6,7 +6,8 @@ there is no application manager. The response time bound of the operator is the 
 Deviations: planning happens at every control step (the paper's interval is 30 s); utilisation is
 the completed work over the capacity, the same for every replica, as replicas are not measured one
 by one; the loop rests while replicas are started or ended, at most `settle_s` (the paper: a short
-period); the frequency stays at its maximum.
+period); while rows wait and no batch tells a rate, the last one goes on; the frequency stays at its
+maximum.
 """
 
 from mpc.bounds import Bounds
@@ -18,6 +19,7 @@ from mpc.policies.edf.q_learning import QLearningScaling
 from mpc.policies.edf.threshold import ThresholdScaling
 from mpc.policies.edf.values import LocalPolicy, OperatorSample
 from mpc.policies.full_speed import at_full_speed
+from mpc.policies.last_rate import LastRate
 from mpc.values import Decision, Measurement
 
 
@@ -26,8 +28,10 @@ class SingleOperatorPolicy:
         self._local = local
         self._settle_s = settle_s
         self._changed_s: float | None = None
+        self._rate = LastRate()
 
     def decide(self, measurement: Measurement, bounds: Bounds) -> Decision:
+        measurement = self._rate.continued(measurement)
         replicas = measurement.requested.executors
         if self._settling(measurement):
             change, reason = 0, "waiting for the last change to take effect"

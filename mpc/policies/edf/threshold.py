@@ -6,7 +6,8 @@ U_s-out. The score is the normalised excess or slack. c = 0.75 is the paper's; o
 to 0.7) the default is the usual 0.7: the low ones fit the bursts of its query, as it says itself.
 
 Deviation: where several replicas exceed the target, the score is that of the busiest; the paper
-does not say which.
+does not say which. Utilisation is of completed work, so that a batch that does not end has none and
+changes nothing.
 """
 
 from mpc.policies.edf.options import EdfThresholdOptions

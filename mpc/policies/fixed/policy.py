@@ -1,7 +1,8 @@
 """`peak` and `static-N`: the same configuration throughout.
 
 Source: peak-load over-provisioning, De Matteis and Mencagli 2016, section 5.4. The paper still
-rebalances the keys at every step, and so does this.
+rebalances the keys at every step, and so does this. It looks at nothing, so that no silence, loss
+or overload moves it.
 """
 
 from mpc.bounds import Bounds

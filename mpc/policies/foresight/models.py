@@ -8,11 +8,12 @@ from typing import Protocol
 from forecasting.intervals import IntervalForecaster
 from forecasting.late import LateForecaster
 from forecasting.registry import make_forecaster
+from mpc.latency_curve import LatencyCurve
 from mpc.micro_batch_latency import MicroBatchLatency
 from mpc.operator_latency import OperatorLatency
 from mpc.policies.context import Context
 from mpc.policies.foresight.options import ForesightOptions
-from mpc.values import FloatArray, Measurement
+from mpc.values import FloatArray, IntArray, Measurement
 
 LONGEST_GAP_S, LONGEST_GAP_STEPS = 60.0, 30
 """Longest delay with which a micro-batch engine reports arrivals; what comes later came after a
@@ -31,7 +32,15 @@ class LatencyModel(Protocol):
 
     def observe(self, measurement: Measurement, had_backlog: bool) -> None: ...
 
-    def predict_s(self, arrivals_per_s: FloatArray) -> FloatArray: ...
+    def scenario_ratios(self, count: int) -> FloatArray: ...
+
+    def mean_cost(
+        self,
+        arrivals_per_s: FloatArray,
+        ratios: FloatArray,
+        most_active: IntArray,
+        curve: LatencyCurve,
+    ) -> FloatArray: ...
 
     def service_per_s(self) -> FloatArray: ...
 
@@ -39,7 +48,7 @@ class LatencyModel(Protocol):
 def make_latency_model(options: ForesightOptions, context: Context) -> LatencyModel:
     if _model(options, context) == "kingman":
         return OperatorLatency(context.space, context.step_s)
-    return MicroBatchLatency(context.space, context.step_s)
+    return MicroBatchLatency(context.space, context.step_s, options.slo.quantile)
 
 
 def make_scenario_forecaster(

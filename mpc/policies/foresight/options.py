@@ -8,6 +8,7 @@ target and the length of a step are everybody's.
 from typing import Any, Literal, NamedTuple
 
 from forecasting.catalogue import forecaster_names, forecaster_pattern
+from mpc.descent_limits import LARGEST_RATIO, DescentLimits
 from mpc.options import Executors, Options, SecondsInAnHour, option
 
 
@@ -17,11 +18,13 @@ class Slo(Options):
     latency_ms: float = option(
         1000.0, "Latency that is not to be exceeded.", "ms", gt=0, le=3_600_000
     )
-    quantile: float = option(
-        0.95,
-        'Quantile beyond which the worst scenarios are averaged, with forecast.risk = "cvar".',
+    quantile: float | None = option(
+        None,
+        "Share of the rows that must keep the target; at most the rest of them may be late.",
         gt=0.5,
         lt=1,
+        absent="the mean latency of the rows is kept",
+        example=0.95,
     )
 
     @property
@@ -37,7 +40,7 @@ class CostWeights(NamedTuple):
 
 PROFILES = {
     "latency": CostWeights(6.0, 0.5, 0.01),
-    "balanced": CostWeights(1.25, 0.5, 0.03),
+    "balanced": CostWeights(1.0, 0.5, 0.02),
     "energy": CostWeights(0.8, 0.5, 0.01),
 }
 
@@ -112,7 +115,13 @@ class Forecast(Options):
     risk: Literal["mean", "cvar"] = option(
         "mean",
         "How the cost of all scenarios becomes one: their mean, or the conditional value at "
-        "risk, the mean of the worst ones beyond slo.quantile.",
+        "risk, the mean of the worst ones beyond forecast.risk_quantile.",
+    )
+    risk_quantile: float = option(
+        0.95,
+        'Quantile beyond which the worst scenarios are averaged, with forecast.risk = "cvar".',
+        gt=0.5,
+        lt=1,
     )
 
 
@@ -133,6 +142,35 @@ class Limits(Options):
         "Time from requesting an executor until it processes rows.",
         absent="learned on Spark, where the horizon follows it; none in simulations",
         example=1.5,
+    )
+    scale_in_window_s: SecondsInAnHour | None = option(
+        None,
+        "Time for which fewer executors must have been enough before executors are given up, "
+        "whatever the policy.",
+        absent="as long as an executor takes to start, at least three steps",
+        example=60.0,
+    )
+    slow_down_readings: int = option(
+        1,
+        "Fresh measurements in a row for which a lower frequency must have been enough before the "
+        "frequency is lowered, whatever the policy. A frequency acts at once, so that a mistake "
+        "lasts for a step.",
+        ge=1,
+        le=1000,
+    )
+    max_given_up_share: float = option(
+        0.5,
+        "Largest share of the capacity (executors times frequency) that is given up in one step, "
+        "whatever the policy.",
+        gt=0,
+        le=1,
+    )
+    doubtful_ratio: float = option(
+        5.0,
+        "A rate that is so many times above or below the median of the three before it gives "
+        "nothing up, until the rates that follow confirm it.",
+        gt=1,
+        le=LARGEST_RATIO,
     )
     power_cap_w: float | None = option(
         None,
@@ -157,6 +195,15 @@ class Limits(Options):
         ge=1,
         le=100_000_000,
     )
+
+    @property
+    def descent(self) -> DescentLimits:
+        return DescentLimits(
+            self.max_given_up_share,
+            self.scale_in_window_s,
+            self.slow_down_readings,
+            self.doubtful_ratio,
+        )
 
 
 class Latency(Options):

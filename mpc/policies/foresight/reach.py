@@ -1,9 +1,8 @@
 """How far `foresight` looks ahead, and after how many steps an executor serves."""
 
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, inf
 
-from mpc.policies.context import Context
 from mpc.policies.foresight.options import ForesightOptions
 
 FEWEST_SERVED_STEPS, MOST_SERVED_STEPS = 2, 8
@@ -20,11 +19,16 @@ class Reach:
     dead_time_steps: int
 
 
-def reach_of(options: ForesightOptions, context: Context) -> Reach:
-    """As configured; without a configured dead time the horizon follows the learned one."""
-    horizon_steps, dead_time_s = options.horizon.steps, options.limits.dead_time_s
-    if dead_time_s is not None:
-        return Reach(horizon_steps, ceil(dead_time_s / context.step_s))
-    dead_steps = min(ceil(context.dead_time_s / context.step_s), LONGEST_DEAD_STEPS)
+def reach_of(options: ForesightOptions, dead_time_s: float, step_s: float) -> Reach:
+    """As configured; without a configured dead time the horizon follows the one that is known."""
+    horizon_steps, configured_s = options.horizon.steps, options.limits.dead_time_s
+    if configured_s is not None:
+        return Reach(horizon_steps, ceil(configured_s / step_s))
+    dead_steps = ceil(min(dead_time_s / step_s, LONGEST_DEAD_STEPS))
     served_steps = min(max(ceil(dead_steps / 2), FEWEST_SERVED_STEPS), MOST_SERVED_STEPS)
     return Reach(max(horizon_steps, dead_steps + served_steps), dead_steps)
+
+
+def farthest_reach(options: ForesightOptions, step_s: float) -> Reach:
+    """For any dead time that may yet be learned."""
+    return reach_of(options, inf, step_s)

@@ -67,12 +67,7 @@ def _limit(problem: HorizonProblem, move: Configuration) -> str:
     if limits.max_added_per_step is not None and added > limits.max_added_per_step:
         found.append(f"max_added_per_step = {limits.max_added_per_step}")
     if limits.max_removed_per_step is not None and -added > limits.max_removed_per_step:
-        # None at all is no limit that was configured: it is too early to give executors up.
-        found.append(
-            f"max_removed_per_step = {limits.max_removed_per_step}"
-            if limits.max_removed_per_step
-            else "giving up executors that are slow to come back before it pays"
-        )
+        found.append(f"max_removed_per_step = {limits.max_removed_per_step}")
     cap_w, power_w = limits.power_cap_w, limits.power_w
     if cap_w is not None and power_w is not None and power_w[problem.space.index(move)] > cap_w:
         found.append(f"power_cap_w = {cap_w:g}")

@@ -9,9 +9,10 @@ more of 100 % and 4 pods in 15 s. The target, where none is set, is 80 % of the 
 
 Deviations: CPU use is the cycles of the rows finished since the last sync over those that the
 executors had, at most 1, which takes the metrics pipeline's delay for none; a sync in which no
-batch finished while rows wait has no metric and changes nothing. Executors beyond the observed ones
-are the pods that are not ready, without the grace times for readiness. The frequency stays at its
-maximum.
+batch finished while rows wait has no metric and changes nothing, however long that lasts. Executors
+beyond the observed ones are the pods that are not ready, without the grace times for readiness; as
+they count as using nothing, lost executors are waited for and not made up for. The frequency stays
+at its maximum.
 """
 
 from collections import deque

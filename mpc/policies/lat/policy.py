@@ -8,7 +8,9 @@ keeping the old one.
 
 Deviations: the feedback ratio is skipped where no wait was predicted or measured (the original
 divides by zero there); where lat-node finds no stable configuration it takes all executors, which
-the paper does not specify. The search is exact, so its method does not change the decision.
+the paper does not specify. The search is exact, so its method does not change the decision. Its
+model knows costs and rates, not latencies: in a step without results there is nothing to plan with,
+and it holds, as lat-power does when no configuration is stable.
 """
 
 from collections import deque

@@ -8,7 +8,9 @@ solution on: the transitions of the rate by Eq. 5, violations from the response 
 Deviations: the model is estimated as it runs, where the paper knows it; the quantum of the rate
 follows the stream; a level never left yet is taken to stay. Where the target is out of reach at a
 rate, all executors count as meeting it: Eq. 1 would take the fewest there, as all violate alike.
-A backlog is no part of the state, as in the paper. The frequency stays at its maximum.
+A backlog is no part of the state, as in the paper, and instances that were asked for are taken to
+run, so that lost executors are not made up for. While rows wait and no batch tells a rate, the last
+one goes on. The frequency stays at its maximum.
 """
 
 from abc import ABC, abstractmethod
@@ -18,6 +20,7 @@ import numpy as np
 from mpc.bounds import Bounds
 from mpc.policies.context import Context
 from mpc.policies.full_speed import at_full_speed
+from mpc.policies.last_rate import LastRate
 from mpc.policies.mdp.arrival_model import ArrivalModel
 from mpc.policies.mdp.options import MdpOptions
 from mpc.policies.mdp.problem import Instances, MdpWeights, stage_cost
@@ -46,9 +49,11 @@ class OneOperatorMdp(ABC):
         )
         self._instances = Instances(1, space.min_executors, space.max_executors)
         self._arrivals = ArrivalModel(options.rate_levels)
+        self._rate = LastRate()
         self._values = np.zeros((options.rate_levels + 1, self._instances.size))
 
     def decide(self, measurement: Measurement, bounds: Bounds) -> Decision:
+        measurement = self._rate.continued(measurement)
         level, doubled = self._arrivals.observe(measurement.arrivals_per_s)
         for _ in range(doubled):
             self._merge_levels()

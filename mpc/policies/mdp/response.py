@@ -14,8 +14,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from mpc.batch_cost import BatchCostEstimate, refined
 from mpc.feedback import RatioFeedback
-from mpc.micro_batch import BatchCostEstimate, micro_batch_latency_s, refined, warm_up
+from mpc.micro_batch import micro_batch_latency_s, warm_up
 from mpc.values import ConfigurationSpace, FloatArray, Measurement
 
 COST_SMOOTHING = 0.1
@@ -46,9 +47,13 @@ class ResponseModel:
         self._step_s = step_s
         self._batches: BatchCostEstimate | None = None
         self._cost_cycles: float | None = None
+        self._trigger_interval_s: float | None = None
+        """As last measured; None: back to back."""
         self._feedback = RatioFeedback()
 
     def observe(self, measurement: Measurement) -> None:
+        if measurement.trigger_interval_s is not None:
+            self._trigger_interval_s = measurement.trigger_interval_s
         for sample in measurement.batches:
             self._batches = refined(self._batches, sample)
         cycles = measurement.cost_cycles
@@ -78,7 +83,8 @@ class ResponseModel:
         if self._batches is not None:
             cost = self._batches.cost
             rho = np.divide.outer(arrivals_per_s * cost.row_cycles / frequency_hz, executors)
-            latency_s = micro_batch_latency_s(arrivals_per_s, cost, self._space, self._step_s)
+            model = cost.model(self._step_s, self._trigger_interval_s)
+            latency_s = micro_batch_latency_s(arrivals_per_s, model, self._space)
             return np.where(rho < 1.0, latency_s[:, :, 0], np.inf)
         if self._cost_cycles is not None:
             return md1_response_s(arrivals_per_s, frequency_hz / self._cost_cycles, executors)

@@ -7,8 +7,7 @@ made. No model of the response time is needed. (With one, `mdp` does not wait fo
 Deviations: as a latency depends on the rate and on the executors that served it and on nothing
 else, Eq. 6 keeps one penalty for these two and not one for each way that leads there, and weighs
 the first samples of each equally; with a weight of 0.1 from the start, an operator would stay
-overloaded for tens of steps before it believed it. A step without a result violates when what
-arrived before has waited longer than the target. The rest as in `mdp`.
+overloaded for tens of steps before it believed it. The rest as in `mdp`, lost executors included.
 """
 
 import numpy as np
@@ -45,8 +44,6 @@ class MdpRlPolicy(OneOperatorMdp):
     def __init__(self, options: MdpRlOptions, context: Context) -> None:
         super().__init__(options, context)
         self._violations = LearnedViolations(*self._values.shape, options.violation_smoothing)
-        self._unanswered_since_s: float | None = None
-        """End of the first step whose arrivals have no result yet."""
 
     def _merge_levels(self) -> None:
         super()._merge_levels()
@@ -61,27 +58,8 @@ class MdpRlPolicy(OneOperatorMdp):
 
     def _learn(self, measurement: Measurement, level: int | None) -> None:
         """The latency of the last step, served by the executors that ran at the rate it had."""
-        latency_s, exact = self._latency_s(measurement)
-        missed = latency_s > self._target_latency_s
-        if level is not None and (exact or missed):
-            served_by = self._space.executor_index(measurement.observed.executors)
-            self._violations.observe(level, served_by, missed)
-
-    def _latency_s(self, measurement: Measurement) -> tuple[float, bool]:
-        """As measured, or what the items without a result have waited at least.
-
-        An overloaded engine finishes nothing for many steps. Taken for "not measured", that would
-        make the states nobody should be in the ones of which nothing bad is known.
-        """
-        if measurement.latency_s is not None:
-            self._unanswered_since_s = None
-            return measurement.latency_s, True
-        arrivals_per_s = measurement.arrivals_per_s or 0.0
-        if self._unanswered_since_s is None:
-            if arrivals_per_s > 0:
-                self._unanswered_since_s = measurement.time_s
-            return 0.0, False
-        waited_s = measurement.time_s - self._unanswered_since_s
-        if measurement.backlog_items is not None and arrivals_per_s > 0:
-            waited_s = max(waited_s, measurement.backlog_items / arrivals_per_s)
-        return waited_s, False
+        if level is None or measurement.latency_s is None:
+            return
+        served_by = self._space.executor_index(measurement.observed.executors)
+        missed = measurement.latency_s > self._target_latency_s
+        self._violations.observe(level, served_by, missed)

@@ -61,17 +61,17 @@ def allowed_actions(
 
 
 class ExecutorStrategy:
-    def __init__(self, kind: StrategyKind, granularity: int, tolerated_batches: int) -> None:
+    def __init__(self, kind: StrategyKind, granularity: int) -> None:
         if granularity < 1:
             raise ValueError(f"granularity must be at least 1, got {granularity}")
         self._kind = kind
         self._granularity = granularity
-        self._tolerated_batches = tolerated_batches
         self._direction: Action | None = None
         self._repeated = 0
 
-    def change(self, action: Action, waiting_batches: int) -> int:
-        """Executors to add; negative to remove."""
+    def change(self, action: Action, excess_batches: int) -> int:
+        """Executors to add; negative to remove. `excess_batches` wait beyond those that the target
+        allows."""
         if action is Action.KEEP:
             return 0
         # A decision to keep does not end a series; only the opposite one does.
@@ -81,7 +81,7 @@ class ExecutorStrategy:
         if self._kind == "linear":
             amount *= _linear(self._repeated)
         elif self._kind == "queue-aware" and action is Action.SCALE_OUT:
-            amount = max(waiting_batches - self._tolerated_batches, amount)
+            amount = max(excess_batches, amount)
         return amount if action is Action.SCALE_OUT else -amount
 
 

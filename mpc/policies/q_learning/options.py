@@ -60,7 +60,7 @@ class QLearningOptions(Options):
         None,
         "Trigger interval of the query, by which waiting batches are counted (executor_strategy "
         '= "queue-aware").',
-        absent="the control step",
+        absent="as measured; the control step where there is none",
         example=10.0,
     )
     learning_factor: PositiveShare = option(

@@ -16,6 +16,7 @@ from collections import deque
 import numpy as np
 
 from mpc.bounds import Bounds
+from mpc.policies.batch_interval import BatchInterval
 from mpc.policies.context import Context
 from mpc.policies.full_speed import at_full_speed
 from mpc.policies.q_learning.choice import (
@@ -88,7 +89,8 @@ class QLearningPolicy:
         self._options = options
         seed = options.seed
         self._generator = context.generator if seed is None else np.random.default_rng(seed)
-        self._batch_interval_s = options.batch_interval_s or context.step_s
+        self._batch_interval = BatchInterval(options.batch_interval_s, context.step_s)
+        self._target_s = target_s
         self._grid = StateGrid(
             target_s, options.latency_granularity_s(target_s), options.max_latency_s(target_s)
         )
@@ -101,7 +103,6 @@ class QLearningPolicy:
         self._strategy = ExecutorStrategy(
             options.executor_strategy,
             options.executor_granularity,
-            int(target_s / self._batch_interval_s),
         )
         self._history = HistoryWindow(options.window_s, options.arrivals_granularity_per_s)
         self._decided_s: float | None = None
@@ -114,6 +115,7 @@ class QLearningPolicy:
 
     def decide(self, measurement: Measurement, bounds: Bounds) -> Decision:
         self._history.add(measurement)
+        self._batch_interval.observe(measurement)
         change, reason = self._change(measurement, bounds)
         executors = measurement.requested.executors + change
         return at_full_speed(measurement, bounds, executors, reason)
@@ -129,7 +131,8 @@ class QLearningPolicy:
         self._decided_s = measurement.time_s
         state = self._grid.state(latency_s, self._history.compare_load())
         action = self._step(state, measurement, bounds)
-        waiting = waiting_batches(measurement, self._batch_interval_s)
+        interval_s = self._batch_interval.seconds
+        waiting = waiting_batches(measurement, interval_s) - int(self._target_s / interval_s)
         change = self._strategy.change(action, waiting)
         load = "rising" if state.rising else "falling"
         return change, f"{action.words} at latency {latency_s:.3g} s with the load {load}"

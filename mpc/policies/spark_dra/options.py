@@ -29,6 +29,9 @@ class SparkDraOptions(Options):
         ge=1,
         le=1000,
     )
-    batch_interval_s: SecondsInAnHour = option(
-        0.0, "Trigger interval of the query; 0 if batches run back to back."
+    batch_interval_s: SecondsInAnHour | None = option(
+        None,
+        "Trigger interval of the query; 0 if batches run back to back.",
+        absent="as measured; 0 where there is none",
+        example=10.0,
     )

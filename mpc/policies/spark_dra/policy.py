@@ -18,6 +18,7 @@ maximum.
 from math import ceil
 
 from mpc.bounds import Bounds
+from mpc.policies.batch_interval import BatchInterval
 from mpc.policies.context import Context
 from mpc.policies.full_speed import at_full_speed
 from mpc.policies.spark_dra.options import SparkDraOptions
@@ -32,6 +33,7 @@ class SparkDraPolicy:
         self._space = context.space
         self._step_s = context.step_s
         self._options = options
+        self._batch_interval = BatchInterval(options.batch_interval_s, 0.0)
         self._silent_s = 0.0
         """How long no batch has ended although there were rows."""
         self._surplus_s = 0.0
@@ -40,6 +42,7 @@ class SparkDraPolicy:
         """How long there has been no batch."""
 
     def decide(self, measurement: Measurement, bounds: Bounds) -> Decision:
+        self._batch_interval.observe(measurement)
         executors, reason = self._wanted(measurement)
         return at_full_speed(measurement, bounds, executors, reason)
 
@@ -74,7 +77,7 @@ class SparkDraPolicy:
         if (arrived or 0.0) > 0 or (waiting or 0.0) > 0 or self._silent_s > 0:
             self._idle_s = 0.0
             self._silent_s += self._step_s
-            return self._asked(self._silent_s - self._options.batch_interval_s, slots)
+            return self._asked(self._silent_s - self._batch_interval.seconds, slots)
         self._idle_s += self._step_s
         return 0
 

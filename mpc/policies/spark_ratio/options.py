@@ -16,7 +16,10 @@ class SparkRatioOptions(Options):
     """The ratio of processing time to batch interval, as Spark Streaming scaled itself."""
 
     batch_interval_s: PositiveSecondsInAnHour | None = option(
-        None, "Trigger interval of the query.", absent="the control step", example=10.0
+        None,
+        "Trigger interval of the query.",
+        absent="as measured; the control step where there is none",
+        example=10.0,
     )
     scaling_interval_s: PositiveSecondsInAnHour = option(60.0, "Time between two decisions.")
     upper: float = option(

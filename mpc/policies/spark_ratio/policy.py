@@ -6,10 +6,12 @@ processing time of the batches since the last decision is divided by the batch i
 the upper ratio max(round(ratio), 1) executors are added; at or below the lower one is removed.
 
 Deviations: batches of Structured Streaming stand for those of DStreams; which executor goes is the
-actuator's choice, where Spark takes a random one; the frequency stays at its maximum.
+actuator's choice, where Spark takes a random one; the frequency stays at its maximum. As its
+source, it listens to batches that completed: one that does not end is none.
 """
 
 from mpc.bounds import Bounds
+from mpc.policies.batch_interval import BatchInterval
 from mpc.policies.context import Context
 from mpc.policies.full_speed import at_full_speed
 from mpc.policies.spark_ratio.options import SparkRatioOptions
@@ -19,11 +21,12 @@ from mpc.values import Decision, Measurement
 class SparkRatioPolicy:
     def __init__(self, options: SparkRatioOptions, context: Context) -> None:
         self._options = options
-        self._batch_interval_s = options.batch_interval_s or context.step_s
+        self._batch_interval = BatchInterval(options.batch_interval_s, context.step_s)
         self._durations_s: list[float] = []
         self._decided_s: float | None = None
 
     def decide(self, measurement: Measurement, bounds: Bounds) -> Decision:
+        self._batch_interval.observe(measurement)
         self._durations_s += [batch.duration_s for batch in measurement.batches]
         change, reason = self._change(measurement.time_s)
         executors = measurement.requested.executors + change
@@ -37,7 +40,7 @@ class SparkRatioPolicy:
         self._decided_s = time_s
         if not self._durations_s:
             return 0, "no batch finished in the scaling interval"
-        ratio = sum(self._durations_s) / len(self._durations_s) / self._batch_interval_s
+        ratio = sum(self._durations_s) / len(self._durations_s) / self._batch_interval.seconds
         self._durations_s.clear()
         upper, lower = self._options.upper, self._options.lower
         if ratio >= upper:

@@ -6,7 +6,8 @@ Matteis and Mencagli 2016: congestion 0.1, sensitivity 0.9.
 
 Deviations: the original is given in prose there, not in full; this keeps one remembered throughput
 and one remembered congestion per level and forgets them on the side where a load change made them
-stale. The frequency stays at its maximum.
+stale. Without a throughput, as while no batch tells one, there is nothing to compare and it stays
+where it is. The frequency stays at its maximum.
 """
 
 from mpc.bounds import Bounds

@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from energy.errors import HostError
+from energy.host_load import HostLoad
 from energy.meters.contract import EnergyReading, Meter
 from energy.tree import Tree
 from runtime.agent.core.audit import AuditLog, Detail
@@ -83,6 +84,7 @@ class Agent:
         audit: AuditLog,
         clock: HostClock,
         executors: Callable[[], Sequence[Executor]],
+        load: Callable[[], HostLoad | None] = lambda: None,
     ) -> None:
         self._identity = identity
         self._rules = rules
@@ -91,6 +93,7 @@ class Agent:
         self._audit = audit
         self._clock = clock
         self._find_executors = executors
+        self._read_load = load
         self._ledger = Ledger(journal)
         self._leases = LeaseKeeper()
         self._frequency = FrequencyKeeper(tree, rules, self._ledger, audit)
@@ -238,7 +241,14 @@ class Agent:
             )
             for one in self._find_executors()
         )
-        return ExecutorsReport(round(self._clock.boot_s() * 1000), found)
+        load = self._read_load()
+        at_s = self._clock.boot_s() if load is None or load.at_s is None else load.at_s
+        return ExecutorsReport(
+            round(at_s * 1000),
+            found,
+            busy_ms=None if load is None else load.busy_ms,
+            clock_khz=None if load is None else load.clock_khz,
+        )
 
     def status(self) -> Status:
         now_s = self._clock.boot_s()

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 from energy.errors import MeterUnavailable
+from energy.host_load import HostLoad, LoadReader
 from energy.meters.choose import ChosenMeter, choose_meter
 from energy.meters.contract import PowerSource
 from energy.tree import FolderTree, Tree
@@ -24,6 +25,10 @@ class Host(Protocol):
 
     def executors(self) -> Sequence[Executor]: ...
 
+    def load(self) -> HostLoad | None:
+        """How busy the whole host has been; None: it does not say."""
+        ...
+
     def follow(self) -> None:
         """Let what is not the kernel's own work catch up with the frequencies; `HostError`s say
         what could not."""
@@ -40,9 +45,13 @@ class RealHost:
     def __init__(self, root: Path, finder: ExecutorFinder) -> None:
         self.tree: Tree = FolderTree(root)
         self._finder = finder
+        self._load = LoadReader(self.tree)
 
     def executors(self) -> Sequence[Executor]:
         return self._finder.find()
+
+    def load(self) -> HostLoad | None:
+        return self._load.read()
 
     def follow(self) -> None:
         """The kernel does it."""

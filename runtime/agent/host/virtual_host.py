@@ -12,6 +12,7 @@ from energy.emulation.dvfs.choose import choose_throttle
 from energy.emulation.dvfs.dvfs import VirtualDvfs, package_zones
 from energy.emulation.host import EmulatedHost
 from energy.errors import HostError
+from energy.host_load import HostLoad
 from energy.prior import prior_watts
 from energy.tree import Tree
 from runtime.agent.host.executors import Executor, ExecutorFinder
@@ -55,6 +56,13 @@ class VirtualHost:
             for name, executor in self._found().items()
             if name in self._dvfs.attached
         ]
+
+    def load(self) -> HostLoad | None:
+        """Of the emulated CPUs, whose energy the counters have; the machine's own load is not."""
+        clock_khz = round(self._dvfs.clock_khz) or None
+        # Emulated time passes at ticks: between two of them nothing has been used.
+        busy_ms = round(self._dvfs.billed_cpu_s * 1e3)
+        return HostLoad(busy_ms, clock_khz, at_s=self._dvfs.ticked_at_s)
 
     def follow(self) -> None:
         """Take in executors that came, let go of those that went, then move time on."""

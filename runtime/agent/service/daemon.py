@@ -90,6 +90,7 @@ def run_agent(
                     audit,
                     clock,
                     host.executors,
+                    host.load,
                 )
                 return asyncio.run(Daemon(config, agent, audit, host, tls, log).run())
             finally:

@@ -135,6 +135,11 @@ class ExecutorReport(Answer, frozen=True):
 class ExecutorsReport(Answer, frozen=True):
     at_ms: int
     executors: tuple[ExecutorReport, ...]
+    busy_ms: int | None = None
+    """CPU time of everything on the host since it started; on an emulated host, that of the
+    emulated CPUs. None: not known."""
+    clock_khz: int | None = None
+    """What its busy cores ran at since the last report, which a cap does not say."""
 
 
 class PolicyStatus(Answer, frozen=True):

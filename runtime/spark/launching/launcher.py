@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from runtime.config import Config
 from runtime.control.loop import ControlLoop
 from runtime.spark.launching.options import SCALING_OPTIONS
-from runtime.spark.scaling.scheduler import ScalingRefused
+from runtime.spark.scaling.scheduler import ScalingRefused, is_standalone
 
 CONNECT_REFUSED = (
     "this application is a Spark Connect client, which has no handle on the driver: "
@@ -100,11 +100,14 @@ def recommended_options(
     wanted = {
         **SCALING_OPTIONS,
         "spark.executor.cores": str(cores),
-        # The cap for all later requests, and the number the application starts with.
-        "spark.cores.max": str(config.executors.max * cores),
         # An idle query tells so at every step, not every 10 s; otherwise its figures are stale.
         "spark.sql.streaming.noDataProgressEventInterval": f"{config.horizon.step_s * 1e3:.0f}",
     }
+    if is_standalone(known.get("spark.master")):
+        # The cap for all later requests, and the number the application starts with.
+        wanted["spark.cores.max"] = str(config.executors.max * cores)
+    else:
+        wanted["spark.executor.instances"] = str(config.executors.min)
     if config.spark.class_archive and _EXTRA_JAVA not in known:
         java_options = archive()
         if java_options is not None:

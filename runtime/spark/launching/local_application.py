@@ -124,7 +124,7 @@ def core_share(setting: LocalSetting, cores: int) -> float:
 
 
 def _emulated_hosts(setting: LocalSetting, config: Config) -> LocalHosts:
-    frequencies_khz = config.frequency.frequencies_khz
+    frequencies_khz = config.frequency.nominal_khz
     assert config.power.full_power_w is not None
     return LocalHosts(
         setting.names,

@@ -22,9 +22,13 @@ SCALING_OPTIONS: dict[str, str] = {
     "spark.storage.decommission.shuffleBlocks.enabled": "true",
     # Over 30 s with the default.
     "spark.storage.decommission.replicationReattemptInterval": "1s",
-    # With locality, the executors that came last stay idle.
+    # On YARN and Kubernetes Spark ends the driver after so many lost executors: by default with the
+    # fourth, whenever it was lost. A thousand in an hour is an application that cannot run.
+    "spark.executor.maxNumFailures": "1000",
+    "spark.executor.failuresValidityInterval": "1h",
+    # With it, the executors that came last get no share of a shuffle. Spark's own locality wait
+    # stays: without it tasks run away from their state.
     "spark.shuffle.reduceLocality.enabled": "false",
-    "spark.locality.wait": "0s",
 }
 
 WORKER_FOLDER = Path(__file__).parent / "workers"

@@ -3,7 +3,7 @@
 Pure. `runtime.spark.scaling.scheduler` implements the port on a live Spark driver.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -35,6 +35,11 @@ class SchedulerPort(Protocol):
 
     def set_target(self, executors: int) -> None:
         """How many the cluster manager keeps filled; it removes none by itself."""
+        ...
+
+    def state_stores(self) -> Mapping[str, int]:
+        """How many state stores an executor holds, by its id; it may be missing. Slow: asked before
+        executors are given up, and empty where it cannot be told."""
         ...
 
     def decommission(self, executor_ids: Sequence[str]) -> None:

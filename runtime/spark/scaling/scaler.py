@@ -6,12 +6,19 @@ is setting it first, then draining the executors that hold least, then killing t
 end within the grace period.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from mpc.events import Event, EventKind, Events
 from runtime.spark.scaling.executors import ExecutorInfo, SchedulerPort
-from runtime.spark.scaling.startup_delay import LONGEST_S, StartUpDelay
+from runtime.spark.scaling.startup_delay import StartUpDelay
+from runtime.spark.sensing.reading import BatchMoment
+
+BETWEEN = BatchMoment()
+BATCHES = 2.0
+"""So many of the last batch the end of one is waited for, and a task that runs is left alone."""
+PATIENCE_S = 60.0
+"""A start that takes longer than this, and twice as long as those before it, is stalled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +71,11 @@ class ExecutorScaler:
         min_executors: int = 1,
         max_executors: int | None = None,
         grace_s: float = 10.0,
-        patience_s: float = LONGEST_S,
+        patience_s: float = PATIENCE_S,
         start_up: StartUpDelay | None = None,
     ) -> None:
-        """`patience_s`: after that time a start is no reason to wait any longer."""
+        """`patience_s`: after that time, or twice the usual one, a start is no reason to wait any
+        longer."""
         if min_executors < 1 or (max_executors is not None and max_executors < min_executors):
             raise ValueError(
                 f"executors must satisfy 1 <= min <= max, got {min_executors}..{max_executors}"
@@ -77,13 +85,15 @@ class ExecutorScaler:
         self._min = min_executors
         self._max = max_executors
         self._grace_s = grace_s
-        self._patience_s = patience_s
+        self._least_patience_s = patience_s
         self.start_up = start_up or StartUpDelay()
         self._wanted: int | None = None
         self._requested: int | None = None
         """As the cluster manager has it; None until the first order."""
         self._delayed_since_s: float | None = None
         self._reminded_s: float | None = None
+        self._surplus_since_s: float | None = None
+        """Since when executors wait for the end of a batch to be drained."""
         self._known: dict[str, ExecutorInfo] | None = None
         self._cold: set[str] = set()
         """Started under our eyes and without a finished task yet."""
@@ -92,15 +102,16 @@ class ExecutorScaler:
         """Executors on their way, oldest first."""
         self._events: list[Event] = []
 
-    def steer(self, executors: int) -> ScalingState:
-        """Ask for a number, clamped to the bounds, and give the next orders towards it."""
+    def steer(self, executors: int, moment: BatchMoment = BETWEEN) -> ScalingState:
+        """Ask for a number, clamped to the bounds, and give the next orders towards it. Executors
+        are drained between two batches."""
         most = executors if self._max is None else min(executors, self._max)
         wanted = max(most, self._min)
         now_s, registered, serving = self._look()
         self._move_target(wanted, len(serving), now_s)
         self._wanted = wanted
         self._remind(now_s)
-        serving = self._drain_surplus(serving, now_s)
+        serving = self._drain_surplus(serving, now_s, moment)
         self._kill_overdue(now_s)
         return self._state(registered, serving)
 
@@ -181,6 +192,12 @@ class ExecutorScaler:
         is_clean = not self._leaving
         while len(self._starts) < missing:
             self._starts.append(_Start(now_s, is_clean))
+        oldest = next((start for start in self._starts if start.is_clean), None)
+        self.start_up.observe_waiting(0.0 if oldest is None else now_s - oldest.asked_s)
+
+    @property
+    def _patience_s(self) -> float:
+        return max(self._least_patience_s, 2.0 * self.start_up.register.seconds)
 
     def _must_wait(self, now_s: float) -> bool:
         """Whether a smaller target has to wait, since it would undo starts in flight."""
@@ -209,19 +226,33 @@ class ExecutorScaler:
             )
             self._events.append(Event(EventKind.EXECUTORS_STALLED, detail))
 
-    def _drain_surplus(self, serving: list[ExecutorInfo], now_s: float) -> list[ExecutorInfo]:
-        """Returns those that stay."""
+    def _drain_surplus(
+        self, serving: list[ExecutorInfo], now_s: float, moment: BatchMoment
+    ) -> list[ExecutorInfo]:
+        """Returns those that stay.
+
+        In the middle of a batch they still hold parts of it, which others would have to make again.
+        Where batches follow each other too closely to be caught between two, that cannot be helped.
+        """
         assert self._requested is not None
         surplus = len(serving) - self._requested
         if surplus <= 0:
+            self._surplus_since_s = None
             return serving
-        ranked = sorted(serving, key=_holding)
+        if self._surplus_since_s is None:
+            self._surplus_since_s = now_s
+        if not moment.between and now_s - self._surplus_since_s < BATCHES * moment.longest_s:
+            return serving
+        self._surplus_since_s = None
+        stores = self._port.state_stores()
+        ranked = sorted(serving, key=lambda info: _holding(info, stores))
         victims, staying = ranked[:surplus], ranked[surplus:]
         # Again, right before: a target above what stays would refill those that leave.
         self._port.set_target(self._requested)
         self._port.decommission([info.executor_id for info in victims])
         for info in victims:
-            self._leaving[info.executor_id] = _Leaving(now_s + self._grace_s)
+            grace_s = max(self._grace_s, BATCHES * moment.longest_s)
+            self._leaving[info.executor_id] = _Leaving(now_s + grace_s)
             self._note(EventKind.EXECUTOR_DRAINING, info.executor_id, info.host, "holds least")
         return staying
 
@@ -239,6 +270,8 @@ class ExecutorScaler:
         self._events.append(Event(kind, f"{executor_id} on {host}: {detail}"))
 
 
-def _holding(info: ExecutorInfo) -> tuple[int, int, int, float]:
-    """Idle before busy, then the least stored and shuffled, then the youngest."""
-    return (info.running_tasks, info.stored_bytes, info.shuffle_bytes, info.age_s)
+def _holding(info: ExecutorInfo, stores: Mapping[str, int]) -> tuple[int, int, int, int, float]:
+    """The least state first, which is loaded anew elsewhere; idle before busy, then the least
+    stored and shuffled, then the youngest."""
+    state = stores.get(info.executor_id, 0)
+    return (state, info.running_tasks, info.stored_bytes, info.shuffle_bytes, info.age_s)

@@ -1,29 +1,41 @@
 """The executors of a live Spark application, through its driver's JVM.
 
 The only file that touches py4j for scaling. It gives orders and reads lists; what to order is
-decided in `runtime.spark.scaling.scaler`. Tried on standalone clusters; YARN and Kubernetes have
-the same scheduler backend but are untested.
+decided in `runtime.spark.scaling.scaler`. Tried on standalone clusters and on Spark's Kubernetes
+scheduler (`make test-platforms`); YARN has the same calls but is untested.
 """
 
 import json
-from collections.abc import Sequence
+import logging
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
 from py4j.protocol import Py4JError
 
 from runtime.spark.driver import Driver
 from runtime.spark.scaling.executors import ExecutorInfo, SchedulerUnavailable
+from runtime.spark.scaling.state_stores import state_stores
 
-_SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
+_log = logging.getLogger("foresight")
+_POD_ALLOCATOR = "spark.kubernetes.allocation.pods.allocator"
+_WAITS_FOR_VOLUMES = "spark.kubernetes.driver.waitToReusePersistentVolumeClaim"
+_DEFAULT_INSTANCES = 2
+"""Of YARN and Kubernetes."""
 
 
 class ScalingRefused(Exception):
     """This application cannot be scaled; the message says what to change."""
 
 
+def is_standalone(master: str | None) -> bool:
+    """Whether the cluster manager is Spark's own; one that nobody has named may be."""
+    return not master or master.startswith(("spark://", "local"))
+
+
 def why_refused(driver: Driver) -> str | None:
     """Why the executors of this application cannot be scaled; None if they can."""
-    if (driver.option("spark.dynamicAllocation.enabled") or "false").strip().lower() == "true":
+    if _is_true(driver, "spark.dynamicAllocation.enabled"):
         return (
             "spark.dynamicAllocation.enabled is true, and two allocators would undo each other: "
             "set it to false"
@@ -34,13 +46,26 @@ def why_refused(driver: Driver) -> str | None:
             f"the master is {master}, where the driver is the only executor: "
             "use a cluster, such as spark://host:7077"
         )
-    standalone = master.startswith(("spark://", "local-cluster"))
-    if standalone and not driver.option("spark.executor.cores"):
+    if is_standalone(master) and not driver.option("spark.executor.cores"):
         return (
             "spark.executor.cores is not set, so that one executor takes a whole worker: "
             "set it, such as to 1"
         )
+    if (driver.option(_POD_ALLOCATOR) or "direct") != "direct":
+        return (
+            f"{_POD_ALLOCATOR} is {driver.option(_POD_ALLOCATOR)}, which deletes pods of its own "
+            "choice when the target falls: set it to direct"
+        )
+    if _is_true(driver, _WAITS_FOR_VOLUMES):
+        return (
+            f"{_WAITS_FOR_VOLUMES} is true, with which Spark never starts more executors than it "
+            "began with: set it to false"
+        )
     return None
+
+
+def _is_true(driver: Driver, key: str) -> bool:
+    return (driver.option(key) or "false").strip().lower() == "true"
 
 
 class Scheduler:
@@ -60,21 +85,29 @@ class Scheduler:
 
     @property
     def most_executors(self) -> int | None:
-        """What `spark.cores.max` allows; None without a cap.
-
-        It is the number the application starts with as well: see `start_with`.
+        """What `spark.cores.max` allows, which a standalone Master alone goes by; None without a
+        cap. There it is the number the application starts with as well: see `start_with`.
         """
         cores = self._driver.option("spark.cores.max")
-        return None if cores is None else int(cores) // self.executor_cores
+        if cores is None or not is_standalone(self._driver.option("spark.master")):
+            return None
+        return int(cores) // self.executor_cores
+
+    @property
+    def starting_executors(self) -> int:
+        """How many Spark itself asks for when an application begins; 0 where nobody can say."""
+        if is_standalone(self._driver.option("spark.master")):
+            return self.most_executors or 0
+        return int(self._driver.option("spark.executor.instances") or _DEFAULT_INSTANCES)
 
     @property
     def executor_cores(self) -> int:
         return int(self._driver.option("spark.executor.cores") or 1)
 
     @property
-    def usable_tasks(self) -> int:
-        """Tasks of a stage after a shuffle: cores beyond them stay idle. As set now."""
-        return int(self._driver.sql_option(_SHUFFLE_PARTITIONS) or 0)
+    def executor_slots(self) -> int:
+        """Tasks that an executor runs side by side."""
+        return max(self.executor_cores // int(self._driver.option("spark.task.cpus") or 1), 1)
 
     def start_with(self, executors: int) -> None:
         """Keep only the first executors of an application that has just begun.
@@ -105,7 +138,18 @@ class Scheduler:
 
     def set_target(self, executors: int) -> None:
         none = self._jvm.PythonUtils.toScalaMap(self._jvm.java.util.HashMap())
-        self._order(lambda: self._context.requestTotalExecutors(executors, 0, none))
+        taken = self._order(lambda: self._context.requestTotalExecutors(executors, 0, none))
+        if not taken:
+            # YARN says so while its application master is not ready, and forgets the order.
+            raise SchedulerUnavailable(f"the cluster manager did not take {executors} executors")
+
+    def state_stores(self) -> Mapping[str, int]:
+        try:
+            return state_stores(self._driver)
+        except (Py4JError, OSError, msgspec.DecodeError) as error:
+            # Other versions of Spark may have no such methods: then nothing is known of states.
+            _log.warning("where state lies is not known: %s", _reason(error))
+            return {}
 
     def decommission(self, executor_ids: Sequence[str]) -> None:
         info = self._jvm.org.apache.spark.scheduler.ExecutorDecommissionInfo(
@@ -125,9 +169,9 @@ class Scheduler:
     def _sequence(self, items: Sequence[str]) -> Any:
         return self._jvm.PythonUtils.toSeq(list(items))
 
-    def _order(self, call: Any) -> None:
+    def _order(self, call: Any) -> Any:
         try:
-            call()
+            return call()
         except (Py4JError, OSError) as error:
             raise SchedulerUnavailable(_reason(error)) from error
 

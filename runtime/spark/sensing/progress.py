@@ -6,7 +6,8 @@ makes no sense at all is None as a whole. Nothing here raises.
 """
 
 import math
-from collections.abc import Mapping
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -16,6 +17,15 @@ from runtime.spark.sensing.offsets import Offset, parse_offset
 
 LATENCY_METRIC = "foresight_latency"
 """Observed metrics whose name begins so hold the event times of `runtime.spark.sensing.observe`."""
+EVENT_TIME_LEVELS = (
+    0.0,
+    0.001,
+    0.0025,
+    *(round(0.005 * step, 3) for step in range(1, 21)),
+    *(round(0.1 + 0.025 * step, 3) for step in range(1, 37)),
+)
+"""Shares of a batch's rows, oldest first, whose event times are observed. Late rows are the oldest,
+so that their share is bracketed to half a percentage point where it is below a tenth."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +46,21 @@ class EventTimes:
     rows: int
     mean_epoch_s: float
     first_epoch_s: float
+    by_level: tuple[tuple[int, tuple[float, ...]], ...] = ()
+    """Of every frame that is observed: its rows, and the event times at `EVENT_TIME_LEVELS`."""
+
+    def rows_before(self, epoch_s: float) -> float:
+        """How many came into being before then: between two levels, which bracket their number,
+        taken as spread evenly."""
+        if sum(rows for rows, _ in self.by_level) < self.rows:
+            # Not told for every frame: evenly around the mean.
+            last_epoch_s = 2.0 * self.mean_epoch_s - self.first_epoch_s
+            times_s = (self.first_epoch_s, max(last_epoch_s, self.first_epoch_s))
+            return self.rows * _share_before(epoch_s, times_s, (0.0, 1.0))
+        return sum(
+            rows * _share_before(epoch_s, times_s, EVENT_TIME_LEVELS)
+            for rows, times_s in self.by_level
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +81,15 @@ class BatchProgress:
     @property
     def finished_s(self) -> float:
         return self.started_s + self.duration_s
+
+
+def _share_before(epoch_s: float, times_s: Sequence[float], levels: Sequence[float]) -> float:
+    after = bisect_left(times_s, epoch_s)
+    if after in (0, len(times_s)):
+        return 0.0 if after == 0 else 1.0
+    begin_s, end_s = times_s[after - 1], times_s[after]
+    part = (epoch_s - begin_s) / (end_s - begin_s)
+    return levels[after - 1] + part * (levels[after] - levels[after - 1])
 
 
 class _Source(msgspec.Struct, rename="camel"):
@@ -136,6 +170,7 @@ def _event_times(metrics: Mapping[str, object]) -> EventTimes | None:
         rows=rows,
         mean_epoch_s=sum(times.rows * times.mean_epoch_s for times in found) / rows,
         first_epoch_s=min(times.first_epoch_s for times in found),
+        by_level=tuple(part for times in found for part in times.by_level),
     )
 
 
@@ -147,7 +182,16 @@ def _one_metric(values: object) -> EventTimes | None:
     first_s = _number(values.get("first_epoch_s"))
     if not rows or mean_s is None or first_s is None:
         return None
-    return EventTimes(round(rows), mean_s, first_s)
+    return EventTimes(round(rows), mean_s, first_s, _by_level(round(rows), values))
+
+
+def _by_level(rows: int, values: Mapping[str, object]) -> tuple[tuple[int, tuple[float, ...]], ...]:
+    given = values.get("epoch_s_by_level")
+    if not isinstance(given, list) or len(given) != len(EVENT_TIME_LEVELS):
+        return ()
+    times_s = [_number(value) for value in given]
+    known_s = tuple(value for value in times_s if value is not None)
+    return ((rows, known_s),) if len(known_s) == len(times_s) else ()
 
 
 def _number(value: object) -> float | None:

@@ -7,6 +7,7 @@ unknown instead of zero, and the rows of a long batch are not mistaken for a bur
 
 from collections.abc import Sequence
 
+from mpc.objective import evenly_late
 from mpc.values import LatencyKind
 from runtime.spark.sensing.offsets import RowCount, advance
 from runtime.spark.sensing.progress import BatchProgress, SourceProgress
@@ -18,6 +19,9 @@ SHORTEST_SPAN_STEPS = 0.5
 after an idle moment would look like a burst."""
 STALE_STEPS = 3.0
 STALE_BATCHES = 3.0
+OVERDUE_STEPS = 2.0
+OVERDUE_BATCHES = 1.5
+"""Sooner than stale: nothing is reported as broken yet, but no longer is anything given up."""
 
 
 class _Rate:
@@ -51,13 +55,18 @@ class _Rate:
 
 
 class QueryMeter:
-    def __init__(self, query: str, step_s: float, now_s: float) -> None:
+    def __init__(
+        self, query: str, step_s: float, now_s: float, target_s: float | None = None
+    ) -> None:
         """`now_s` is on the clock that never jumps, as in `read`."""
+        self._target_s = target_s
         self._query = query
         self._step_s = step_s
         self._last: BatchProgress | None = None
         self._last_duration_s = 0.0
         self._alive_s = now_s
+        self._answered_s = now_s
+        """On the clock that never jumps: rows that came before have a result."""
         self._opened = False
         """Whether a batch with rows has ended."""
         self._arrivals = _Rate(SHORTEST_SPAN_STEPS * step_s)
@@ -70,6 +79,11 @@ class QueryMeter:
     def last(self) -> BatchProgress | None:
         return self._last
 
+    @property
+    def last_batch_s(self) -> float:
+        """How long the last batch took; 0 before there was one."""
+        return self._last_duration_s
+
     def begin_after(self, progress: BatchProgress) -> None:
         """What ended before measuring began: nothing of it is counted, rates start there."""
         self._arrived_rows(progress)
@@ -79,13 +93,13 @@ class QueryMeter:
         self._opened = True
 
     def unreadable(self) -> QueryReading:
-        return QueryReading(self._query, "stale")
+        return QueryReading(self._query, "stale", overdue=True)
 
     def read(
         self, new: Sequence[BatchProgress], status: QueryStatus, now_s: float, wall_s: float
     ) -> QueryReading:
         """One step. `wall_s` is on the clock of the progress, seconds since 1970."""
-        latency = _LatencySum()
+        latency = _LatencySum(self._target_s)
         batches = []
         for progress in new:
             self._count(progress, latency)
@@ -94,6 +108,10 @@ class QueryMeter:
         # A query that is still being set up looks idle.
         idle = status.idle and self._last is not None
         activity = self._activity(bool(new), idle, status.in_trigger, now_s)
+        if status.idle:
+            self._answered_s = now_s
+        elif new:  # the next batch takes what came since the last one began
+            self._answered_s = now_s - max(wall_s - new[-1].started_s, 0.0)
         arrivals_per_s = completions_per_s = backlog_rows = None
         if idle:
             self._waiting_rows = backlog_rows = 0.0
@@ -119,8 +137,14 @@ class QueryMeter:
             backlog_rows=backlog_rows,
             latency_s=latency.mean_s,
             longest_latency_s=latency.longest_s,
+            late_rows=latency.late_rows,
+            judged_rows=latency.rows,
             latency_kind=latency.kind,
             batches=tuple(batches),
+            in_batch=status.in_trigger,
+            # A trigger that has found data works on it; before it has looked nobody knows.
+            oldest_wait_s=now_s - self._answered_s if status.saw_data else None,
+            overdue=self._silent_for(OVERDUE_STEPS, OVERDUE_BATCHES, now_s),
         )
 
     def _times(self, progress: BatchProgress) -> BatchTimes:
@@ -132,12 +156,15 @@ class QueryMeter:
         # only a trigger that does not end is suspicious.
         if news or not in_trigger:
             self._alive_s = now_s
-        patience_s = max(STALE_STEPS * self._step_s, STALE_BATCHES * self._last_duration_s)
-        if now_s - self._alive_s > patience_s:
+        if self._silent_for(STALE_STEPS, STALE_BATCHES, now_s):
             return "stale"
         if news:
             return "fresh"
         return "idle" if idle else "waiting"
+
+    def _silent_for(self, steps: float, batches: float, now_s: float) -> bool:
+        patience_s = max(steps * self._step_s, batches * self._last_duration_s)
+        return now_s - self._alive_s > patience_s
 
     def _count(self, progress: BatchProgress, latency: "_LatencySum") -> None:
         arrived = self._arrived_rows(progress)
@@ -188,30 +215,42 @@ def _behind(source: SourceProgress) -> int | None:
 class _LatencySum:
     """Latencies of the batches of a step, weighted by their rows."""
 
-    def __init__(self) -> None:
-        self._rows = 0
+    def __init__(self, target_s: float | None) -> None:
+        self._target_s = target_s
+        self.rows = 0
         self._sum_s = 0.0
+        self._late_rows = 0.0
         self.longest_s: float | None = None
         self.kind: LatencyKind | None = None
 
     @property
     def mean_s(self) -> float | None:
-        return self._sum_s / self._rows if self._rows else None
+        return self._sum_s / self.rows if self.rows else None
+
+    @property
+    def late_rows(self) -> float | None:
+        return self._late_rows if self.rows and self._target_s is not None else None
 
     def add(self, progress: BatchProgress, collected_s: float | None, waiting_rows: float) -> None:
         """Until the batch was committed, which is when its results count."""
         times = progress.event_times
         if times is not None and times.mean_epoch_s <= progress.finished_s:
             mean_s = progress.finished_s - times.mean_epoch_s
-            self._add(times.rows, mean_s, progress.finished_s - times.first_epoch_s, "exact")
+            longest_s = progress.finished_s - times.first_epoch_s
+            self._add(times.rows, mean_s, longest_s, "exact")
+            if self._target_s is not None:
+                self._late_rows += times.rows_before(progress.finished_s - self._target_s)
         elif progress.rows and collected_s is not None:
             # Rows arrive evenly while they gather, then wait behind those before them.
             queue_s = waiting_rows * progress.duration_s / progress.rows
             own_s = progress.duration_s + queue_s
-            self._add(progress.rows, collected_s / 2 + own_s, collected_s + own_s, "estimated")
+            longest_s = collected_s + own_s
+            self._add(progress.rows, collected_s / 2 + own_s, longest_s, "estimated")
+            if self._target_s is not None:
+                self._late_rows += progress.rows * evenly_late(longest_s, own_s, self._target_s)
 
     def _add(self, rows: int, mean_s: float, longest_s: float, kind: LatencyKind) -> None:
-        self._rows += rows
+        self.rows += rows
         self._sum_s += rows * mean_s
         self.longest_s = longest_s if self.longest_s is None else max(self.longest_s, longest_s)
         if self.kind != "estimated":

@@ -6,7 +6,7 @@ Values only; the sum of the queries is the `Measurement`. They go to the journal
 from dataclasses import dataclass
 from typing import Literal
 
-from mpc.values import LatencyKind
+from mpc.values import ArrivalsOrigin, LatencyKind
 
 ArrivalsKind = Literal["source", "input"]
 """source: growth of the newest offset at the source, also true when the query lags behind.
@@ -56,8 +56,26 @@ class QueryReading:
     latency_s: float | None = None
     """Mean over rows, from their event time or estimated arrival to the commit of their batch."""
     longest_latency_s: float | None = None
+    late_rows: float | None = None
+    """Of the rows with a latency, those above the target."""
+    judged_rows: int = 0
+    """The rows with a latency."""
     latency_kind: LatencyKind | None = None
     batches: tuple[BatchTimes, ...] = ()
+    in_batch: bool = False
+    """Whether a trigger is at work as the step ends."""
+    oldest_wait_s: float | None = None
+    """Age of the oldest row without a result, at least; None: none waits, as far as is known."""
+    overdue: bool = False
+    """Its batch has run for clearly longer than the one before: what it told last is old."""
+    origin: ArrivalsOrigin = "batch"
+    """source: its sources are asked in every step; what they say is below."""
+    source_arrivals_per_s: float | None = None
+    """Growth of what had come at the sources, since they were last asked."""
+    source_span_s: float | None = None
+    """The time that rate is over."""
+    source_backlog_rows: float | None = None
+    """As `backlog_rows`, counted at the sources."""
 
     @property
     def mean_duration_s(self) -> float:
@@ -65,3 +83,13 @@ class QueryReading:
         rows = sum(batch.rows for batch in self.batches)
         total_s = sum(batch.rows * batch.duration_s for batch in self.batches)
         return total_s / rows if rows else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class BatchMoment:
+    """Where the batches of an application are, for who must not disturb them."""
+
+    between: bool = True
+    """Every query is between two batches, or has only just ended one."""
+    longest_s: float = 0.0
+    """How long the last batch of a query took, of several the longest; 0: none has ended yet."""

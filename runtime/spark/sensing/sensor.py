@@ -1,8 +1,10 @@
 """One `Measurement` a step from a live Spark application: the sum of its streaming queries, the
 executors' CPU time and the power of the hosts.
 
-Polls, and never raises: what cannot be read is None and an event. A step in which no trigger ended
-has no arrivals either, rather than those of an earlier step again; so has one with a stale query.
+Polls, and never raises: what cannot be read is None and an event. Where every source can be asked
+(`asked.py`), they are in every step. Otherwise the batches tell, and a step in which no trigger
+ended has no arrivals, rather than those of an earlier step again; nor has one with a stale query,
+whoever tells.
 An idle query is no stale one: its own thread says that it waits for data, and arrivals are zero.
 """
 
@@ -17,8 +19,8 @@ from runtime.spark.sensing import totals
 from runtime.spark.sensing.cluster_log import ConfigurationLog, CycleCount
 from runtime.spark.sensing.queries import QueryPort
 from runtime.spark.sensing.query_run import QueryRun
-from runtime.spark.sensing.reading import QueryReading
-from runtime.spark.sensing.totals import TotalOverQueries
+from runtime.spark.sensing.reading import BatchMoment, QueryReading
+from runtime.spark.sensing.totals import TotalArrivals, TotalOverQueries
 from runtime.spark.sensing.variability import NeighbourVariance
 
 
@@ -33,26 +35,29 @@ class SparkSensor:
         hosts: Callable[[], FleetState] | None = None,
         application: str | None = None,
         clock: HostClock | None = None,
+        target_s: float | None = None,
     ) -> None:
         """`hosts` is what the agents last reported, of which the executors of `application`
-        (Spark's application id) are counted; None: all."""
+        (Spark's application id) are counted; None: all. `target_s` tells late rows; None: nobody
+        asks."""
         self._queries = queries
         self._step_s = step_s
+        self._target_s = target_s
         self._hosts = hosts
         self._application = application
         self._clock = clock or SystemClock()
         self._last_wall_s = self._clock.wall_s()
         self._runs: dict[str, QueryRun] = {}
         self._stale: set[str] = set()
+        self._unasked: set[str] = set()
         self._broken: set[EventKind] = set()
         self._events: list[Event] = []
         self.readings: tuple[QueryReading, ...] = ()
         """Each query in the step last measured."""
         self._log = ConfigurationLog()
         self._cycles = CycleCount()
-        self._arrivals = TotalOverQueries(lambda reading: reading.arrivals_per_s)
+        self._arrivals = TotalArrivals(step_s)
         self._completions = TotalOverQueries(lambda reading: reading.completions_per_s)
-        self._backlog = TotalOverQueries(lambda reading: reading.backlog_rows)
         self._arrival_variance = NeighbourVariance()
         self._cost_variance = NeighbourVariance()
 
@@ -60,6 +65,15 @@ class SparkSensor:
     def queries(self) -> tuple[dict[str, object], ...]:
         """The readings of the step last measured, ready for the journal."""
         return tuple(asdict(reading) for reading in self.readings)
+
+    @property
+    def batch_moment(self) -> BatchMoment:
+        """As the step last measured has ended."""
+        readings = self.readings
+        return BatchMoment(
+            between=all(each.batches or not each.in_batch for each in readings),
+            longest_s=max((run.last_batch_s for run in self._runs.values()), default=0.0),
+        )
 
     def measure(self, ran: Applied) -> tuple[Measurement, Events]:
         """Of the time since the last call, in which `ran` was requested and running. Steps are
@@ -72,9 +86,8 @@ class SparkSensor:
         self._last_wall_s = wall_s
         self.readings = readings
 
-        arrivals_per_s = self._arrivals.add_up(readings)
-        spans_s = [reading.arrivals_span_s for reading in readings if reading.arrivals_span_s]
-        self._arrival_variance.add(arrivals_per_s, max(spans_s, default=self._step_s))
+        arrivals = self._arrivals.add_up(readings, wall_s)
+        self._arrival_variance.add(arrivals.per_s, arrivals.span_s)
         rows = sum(reading.completed_rows for reading in readings)
         cost_cycles = self._cost_cycles(readings, rows, fleet, ran)
         if rows:
@@ -89,18 +102,22 @@ class SparkSensor:
             time_s=0.0,
             requested=ran.requested,
             observed=ran.observed,
-            arrivals_per_s=arrivals_per_s,
-            arrivals_age_s=totals.arrivals_age_s(readings, wall_s, self._step_s),
+            arrivals_per_s=arrivals.per_s,
+            arrivals_age_s=arrivals.age_s,
+            arrivals_origin=arrivals.origin,
             # Of a renewal process, over long times, the one is the square of the other.
             arrival_cv=None if dispersion is None else dispersion**0.5,
             arrival_dispersion=dispersion,
             completions_per_s=self._completions.add_up(readings),
-            backlog_items=self._backlog.add_up(readings),
+            backlog_items=arrivals.backlog_rows,
             cost_cycles=cost_cycles,
             cost_cv=self._cost_variance.cv,
             wait_s=totals.wait_s(readings),
             latency_s=totals.latency_s(readings),
             latency_kind=totals.latency_kind(readings),
+            oldest_wait_s=totals.oldest_wait_s(readings),
+            is_fresh=totals.is_fresh(readings),
+            late_share=totals.late_share(readings),
             batches=tuple(
                 BatchSample(
                     batch.rows,
@@ -116,6 +133,7 @@ class SparkSensor:
             trigger_interval_s=self._trigger_interval_s,
             power_w=None if fleet is None else fleet.power_w,
             power_source=(fleet.source if fleet is not None else None) or "modelled",
+            hosts=() if fleet is None else fleet.readings(self._application),
         )
         return measurement, tuple(self._events)
 
@@ -132,14 +150,16 @@ class SparkSensor:
         except Exception as error:  # py4j raises anything when a JVM or a session ends
             self._note(EventKind.SESSION_UNREADABLE, error)
             # Nothing is forgotten: they may be readable again in the next step.
-            return tuple(QueryReading(run.label, "stale") for run in self._runs.values())
+            return tuple(
+                QueryReading(run.label, "stale", overdue=True) for run in self._runs.values()
+            )
         self._cleared(EventKind.SESSION_UNREADABLE, EventKind.SESSION_RECOVERED)
         for run_id in list(self._runs.keys() - active.keys()):
             self._end(self._runs.pop(run_id))
         for run_id, port in active.items():
             if run_id in self._runs:
                 continue
-            self._runs[run_id] = QueryRun(port, names[run_id], self._step_s, now_s)
+            self._runs[run_id] = QueryRun(port, names[run_id], self._step_s, now_s, self._target_s)
             self._report(EventKind.QUERY_STARTED, f"run {run_id}", names[run_id])
         return tuple(self._read(run, now_s, wall_s) for run in self._runs.values())
 
@@ -151,14 +171,29 @@ class SparkSensor:
         reading = run.read(now_s, wall_s, self._last_wall_s)
         if reading.activity == "stale" and run.label not in self._stale:
             self._stale.add(run.label)
-            self._report(EventKind.QUERY_STALE, run.problem or "its batch does not end", run.label)
+            self._report_stale(run)
         elif reading.activity != "stale" and run.label in self._stale:
             self._stale.discard(run.label)
             self._report(EventKind.QUERY_RECOVERED, "readings are fresh again", run.label)
+        problem = run.source_problem
+        if problem is not None and run.label not in self._unasked:
+            self._unasked.add(run.label)
+            self._report(EventKind.SOURCE_UNREADABLE, problem, run.label)
+        elif reading.origin == "source" and problem is None and run.label in self._unasked:
+            self._unasked.discard(run.label)
+            self._report(EventKind.SOURCE_RECOVERED, "it answers again", run.label)
         return reading
+
+    def _report_stale(self, run: QueryRun) -> None:
+        if run.unsupported is not None:
+            self._report(EventKind.QUERY_UNSUPPORTED, run.unsupported, run.label)
+        else:
+            problem = run.problem or "its batch does not end"
+            self._report(EventKind.QUERY_STALE, problem, run.label)
 
     def _end(self, run: QueryRun) -> None:
         self._stale.discard(run.label)
+        self._unasked.discard(run.label)
         try:
             failure = run.port.failure()
         except Exception as error:

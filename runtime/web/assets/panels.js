@@ -139,6 +139,7 @@ function hostItem(each) {
     const asked = known(each.requested_khz) && each.requested_khz !== each.effective_khz;
     facts.push(gigahertz(each.effective_khz) + (asked ? `, ${gigahertz(each.requested_khz)} asked` : ""));
   }
+  if (known(each.turbo)) facts.push(`turbo ${each.turbo ? "on" : "off"}`);
   if (known(each.power_w)) facts.push(`${watts(each.power_w)} ${each.power_source ?? ""}`.trim());
   if (known(each.executors)) facts.push(`${each.executors} executor${each.executors === 1 ? "" : "s"}`);
   if (known(each.age_s)) facts.push(`read ${duration(each.age_s)} ago`);

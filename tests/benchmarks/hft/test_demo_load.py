@@ -5,6 +5,7 @@ import pytest
 
 from benchmarks.hft.commands import _replay
 from benchmarks.hft.demo_load import (
+    BATCH_SHARE,
     LEAST_PER_S,
     REFERENCE,
     TOP,
@@ -14,26 +15,28 @@ from benchmarks.hft.demo_load import (
     top_per_s,
 )
 from benchmarks.hft.setting import EmulatedHosts, HftSetting
-from mpc.micro_batch import BatchCost, micro_batch_latency_s
+from mpc.batch_cost import BatchCost
+from mpc.micro_batch import micro_batch_latency_s
 from mpc.values import ConfigurationSpace
 
 SETTING = HftSetting()
-DEMO = (EmulatedHosts().executors, SETTING.trigger_interval_s, SETTING.target_s)
+DEMO = (EmulatedHosts().executors, SETTING.trigger_interval_s)
 
 
 def test_the_machine_that_the_demo_was_made_for_gets_its_wave() -> None:
-    assert top_per_s(1.0, *DEMO) == pytest.approx(WAVE.peak_per_s, rel=0.01)
+    assert top_per_s(1.0, *DEMO) == pytest.approx(WAVE.peak_per_s, rel=0.03)
 
 
 @pytest.mark.parametrize("speed", [0.5, 0.7, 1.0, 2.0])
-def test_all_executors_at_full_speed_just_about_keep_the_target(speed: float) -> None:
-    executors, interval_s, target_s = DEMO
+def test_a_batch_at_the_top_takes_its_share_of_the_interval(speed: float) -> None:
+    executors, interval_s = DEMO
     full = ConfigurationSpace(executors, executors, (2_000_000,))
     fixed_s = REFERENCE.overhead_s + REFERENCE.batch_cycles / (executors * 2e9)
     cost = BatchCost(fixed_s / speed, REFERENCE.row_cycles / speed)
     served_per_s = top_per_s(speed, *DEMO) / TOP
-    latency_s = micro_batch_latency_s(np.asarray(served_per_s), cost, full, 1.0, interval_s)
-    assert float(latency_s.max()) == pytest.approx(target_s, rel=0.01)
+    model = cost.model(1.0, interval_s)
+    latency_s = micro_batch_latency_s(np.asarray(served_per_s), model, full)
+    assert float(latency_s.max()) == pytest.approx((0.5 + BATCH_SHARE) * interval_s, rel=0.01)
 
 
 def test_a_machine_that_is_too_slow_gets_a_little() -> None:

@@ -23,7 +23,7 @@ POWER = CalibratedPower(10.0, 0.0, 2.0, 0.0)
 """10 W for the host and 2 W for every busy executor at 1 GHz."""
 
 
-def plant(rates_per_s: list[float], executors: int, **options: float) -> MicroBatchPlant:
+def plant(rates_per_s: list[float], executors: int, idle_share: float = 1.0) -> MicroBatchPlant:
     return MicroBatchPlant(
         np.asarray(rates_per_s),
         STILL,
@@ -31,7 +31,7 @@ def plant(rates_per_s: list[float], executors: int, **options: float) -> MicroBa
         Configuration(executors, 1_000_000),
         np.random.default_rng(1),
         step_s=2.0,
-        **options,
+        idle_share=idle_share,
     )
 
 

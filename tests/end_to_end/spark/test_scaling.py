@@ -143,5 +143,5 @@ def test_a_killed_executor_is_noticed_and_replaced(
 
 def test_the_driver_tells_what_it_allows(spark: SparkSession) -> None:
     scheduler = Scheduler(Driver.of(spark))
-    assert (scheduler.most_executors, scheduler.executor_cores) == (3, 1)
-    assert scheduler.usable_tasks == 3
+    assert (scheduler.most_executors, scheduler.starting_executors) == (3, 3)
+    assert (scheduler.executor_cores, scheduler.executor_slots) == (1, 1)

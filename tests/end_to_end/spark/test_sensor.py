@@ -145,3 +145,28 @@ def test_a_column_that_is_no_time_is_refused(spark: SparkSession, column: str, s
     frame = rate(spark).withColumn("words", sql.lit("noon"))
     with pytest.raises(NotATime, match=says):
         observe(frame, column)
+
+
+def test_continuous_processing_is_found_and_nothing_is_measured_of_it(spark: SparkSession) -> None:
+    sensor = sensor_of(spark, {"continuous"})
+    source = spark.readStream.format("rate").option("rowsPerSecond", 10).option("numPartitions", 1)
+    writer = source.load().writeStream.format("noop").queryName("continuous")
+    query = writer.trigger(continuous="1 second").start()
+    try:
+        step = until_event(sensor, EventKind.QUERY_UNSUPPORTED)
+    finally:
+        query.stop()
+    assert step.arrivals_per_s is None
+    assert not step.is_fresh
+
+
+def test_useful_executors_follow_the_stages_of_the_query(spark: SparkSession) -> None:
+    """And not the session's number of partitions, which is 3 here and 200 elsewhere."""
+    driver = Driver.of(spark)
+    narrow = rate(spark).repartition(2)
+    with running(narrow, "narrow"):
+        deadline_s = time.monotonic() + LONGEST_S
+        while 2 not in (tasks := driver.query_stage_tasks()):
+            assert time.monotonic() < deadline_s, tasks
+            time.sleep(0.5)
+    assert driver.query_stage_tasks() == []

@@ -62,7 +62,22 @@ def test_broadwell_in_passive_mode(shared_data: Path, tmp_path: Path) -> None:
         table_khz=None,
         boost=True,
         active=True,
+        base_khz=2_400_000,
     )
+
+
+@pytest.mark.parametrize(
+    ("machine", "base_khz"),
+    [
+        ("bdwep0", 2_400_000),  # by the share of turbo P-states alone
+        ("clx2s0", 2_400_000),  # base_frequency
+        ("dnv0", 2_100_000),  # the entry below turbo's mark
+        ("genoa0", 3_250_000),  # a table that ends below turbo
+    ],
+)
+def test_where_turbo_begins(shared_data: Path, tmp_path: Path, machine: str, base_khz: int) -> None:
+    policies = discover(unpacked(shared_data, machine, tmp_path))
+    assert only({policy.base_khz for policy in policies}) == base_khz
 
 
 def test_cascade_lake_in_active_mode(shared_data: Path, tmp_path: Path) -> None:

@@ -1,13 +1,11 @@
 """What is told of the moves that were not made is true."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given
 
 from mpc.horizon.first_moves import FirstMoves
-from mpc.horizon.problem import Constraints, HorizonProblem
+from mpc.horizon.problem import HorizonProblem
 from mpc.horizon.search import solve
 from mpc.horizon.trajectory import cost_terms
 from mpc.policies.foresight.rejected import COUNT, rejected_moves
@@ -64,12 +62,3 @@ def test_alternatives_are_others_and_sorted(problem: HorizonProblem) -> None:
         held = rejected_moves(problem, plan, stay, "held")
         assert [a.reason for a in held if a.configuration == target] == ["held"]
         assert stay not in [alternative.configuration for alternative in held]
-
-
-@given(problem=problems(horizons=(1, 2), largest=6))
-def test_executors_that_are_kept_for_now_are_told_as_such(problem: HorizonProblem) -> None:
-    keeping = replace(problem, constraints=Constraints(max_removed_per_step=0))
-    plan = solve(keeping)
-    for alternative in rejected_moves(keeping, plan, plan.trajectory[0], None):
-        given_up = alternative.configuration.executors < problem.current.executors
-        assert given_up == ("slow to come back" in alternative.reason)

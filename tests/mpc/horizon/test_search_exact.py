@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import mpc.horizon.search
 import mpc.horizon.sizes
 from mpc.horizon.problem import Constraints, HorizonProblem, QosCurve
 from mpc.horizon.search import solve
@@ -59,8 +60,7 @@ def test_executors_are_asked_for_in_time(
     horizon: int, entries: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A step of the load at any stage, any dead time, with exact and with coarse tables."""
-    monkeypatch.setattr(mpc.horizon.sizes, "BOUND_ENTRIES", entries)
-    monkeypatch.setattr(mpc.horizon.sizes, "CAUTIOUS_ENTRIES", entries)
+    monkeypatch.setattr(mpc.horizon.search, "ROUND_ENTRIES", (entries, entries + 1, 2 * entries))
     space = ConfigurationSpace(1, 2, (1_000_000,))
     for dead_time, stage in product(range(1, horizon + 1), range(horizon)):
         latency_s = np.zeros((horizon, 2, 1))
@@ -88,8 +88,7 @@ def test_coarse_tables_only_cost_nodes(
     entries: int, data: st.DataObject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Large spaces get rounded levels, fewer minima and cells; here small ones do."""
-    monkeypatch.setattr(mpc.horizon.sizes, "BOUND_ENTRIES", entries)
-    monkeypatch.setattr(mpc.horizon.sizes, "CAUTIOUS_ENTRIES", entries)
+    monkeypatch.setattr(mpc.horizon.search, "ROUND_ENTRIES", (entries, entries + 1, 2 * entries))
     monkeypatch.setattr(mpc.horizon.sizes, "FEWEST_LEVELS", 2)
     names = ("dead_time", *(name for name in NAMES[1:] if data.draw(st.booleans())))
     problem = data.draw(problems(names, (2, 5), (2, 4), largest=4))

@@ -168,17 +168,17 @@ def test_decreasing_epsilon_ends_as_greedy() -> None:
 
 
 def test_static_and_linear_strategies() -> None:
-    static = ExecutorStrategy("static", 2, tolerated_batches=3)
+    static = ExecutorStrategy("static", 2)
     assert [static.change(action, 50) for action in (OUT, OUT, KEEP, IN)] == [2, 2, 0, -2]
-    linear = ExecutorStrategy("linear", 1, tolerated_batches=3)
+    linear = ExecutorStrategy("linear", 1)
     out = [linear.change(OUT, 50) for _ in range(5)]
     assert out == [1, 2, 4, 6, 8]
     assert [linear.change(action, 0) for action in (KEEP, OUT, IN, IN, OUT)] == [0, 10, -1, -2, 1]
 
 
 def test_queue_aware_adds_by_the_queue_and_removes_statically() -> None:
-    strategy = ExecutorStrategy("queue-aware", 1, tolerated_batches=3)
-    assert [strategy.change(OUT, waiting) for waiting in (0, 3, 5, 20)] == [1, 1, 2, 17]
+    strategy = ExecutorStrategy("queue-aware", 1)
+    assert [strategy.change(OUT, waiting) for waiting in (-3, 0, 2, 17)] == [1, 1, 2, 17]
     assert strategy.change(IN, 20) == -1
 
 

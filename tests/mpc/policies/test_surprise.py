@@ -72,5 +72,5 @@ def test_an_expected_fall_is_no_surprise() -> None:
     policy = foresight()
     decided = drive(policy, falling)
     alone = foresight()
-    alone.__dict__["_with_surprise"] = lambda scenarios, _measured_per_s: scenarios
+    alone.__dict__["_scenarios"].__dict__["with_surprise"] = lambda paths, _measured_per_s: paths
     assert drive(alone, falling) == decided

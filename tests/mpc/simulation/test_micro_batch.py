@@ -1,4 +1,5 @@
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -6,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from energy.power import CalibratedPower
+from mpc.batch_cost import BatchCost, refined
 from mpc.controller import Controller
-from mpc.micro_batch import BatchCost, micro_batch_latency_s, refined
+from mpc.micro_batch import micro_batch_latency_s
 from mpc.policies.fixed.policy import FixedPolicy
 from mpc.simulation.executor_pool import ExecutorPool, positive_noise
 from mpc.simulation.micro_batch import MicroBatchPlant, MicroBatchTraits, latency_quantiles_s
@@ -106,7 +108,9 @@ def test_a_steady_load_has_the_latency_of_the_model(
     rows = np.array([m.completions_per_s for m in settled], dtype=np.float64)
     measured_s = float(rows @ [m.latency_s for m in settled] / rows.sum())
     model_s = micro_batch_latency_s(
-        rates[:1], BatchCost(0.3, ROW_CYCLES), ConfigurationSpace(8, 8, (FAST,)), 1.0, interval_s
+        rates[:1],
+        BatchCost(0.3, ROW_CYCLES).model(1.0, interval_s),
+        ConfigurationSpace(8, 8, (FAST,)),
     )
     assert measured_s == pytest.approx(float(model_s[0, 0, 0]), rel=0.01)
 
@@ -316,9 +320,14 @@ def test_noise_keeps_the_mean() -> None:
 
 @pytest.mark.parametrize(
     "changes",
-    [{"overhead_s": 0.0}, {"trigger_interval_s": 0.0}, {"startup_cv": -1.0}],
+    [
+        {"overhead_s": 0.0},
+        {"trigger_interval_s": 0.0},
+        {"startup_cv": -1.0},
+        {"useful_executors": 0},
+    ],
 )
-def test_traits_without_meaning_are_refused(changes: dict[str, float]) -> None:
+def test_traits_without_meaning_are_refused(changes: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="must"):
         replace(QUIET, **changes)
 

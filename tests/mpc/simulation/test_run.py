@@ -7,6 +7,7 @@ import pytest
 
 from energy.power import ProportionalPower
 from mpc.controller import Controller
+from mpc.descent_limits import UNLIMITED
 from mpc.policies.fixed.policy import FixedPolicy
 from mpc.simulation.micro_batch import MicroBatchPlant, MicroBatchTraits
 from mpc.simulation.operator import PlantStep
@@ -28,7 +29,7 @@ def plant(steps: int) -> MicroBatchPlant:
 
 
 def fixed(target: Configuration) -> Controller:
-    return Controller.of(FixedPolicy(target), SPACE, 1.0, 1.0)
+    return Controller.of(FixedPolicy(target), SPACE, 1.0, 1.0, UNLIMITED)
 
 
 def test_a_run_has_every_step_and_the_time_of_every_decision() -> None:

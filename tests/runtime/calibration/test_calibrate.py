@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from energy.power import CalibratedPower, prior_power
-from runtime.build import live_power
+from runtime.build import live_power, simulated_space
 from runtime.calibration.load import BusyExecutors
 from runtime.calibration.result import cluster_model, fitted, power_toml
 from runtime.calibration.sweep import CannotCalibrate, SweepPlan, places, swept
@@ -73,7 +73,8 @@ def test_the_file_is_the_model_of_the_cluster(tmp_path: Path) -> None:
     result = fitted(swept(host, host, SweepPlan(points=9), lambda _: None, host.sleep))
     file = tmp_path / "power.toml"
     file.write_text(power_toml(result, hosts=3, executor_cores=2))
-    power = live_power(load_config(file))
+    config = load_config(file)
+    power = live_power(config, simulated_space(config))
     expected = cluster_model(result.model, 3, 2)
     assert power.power_w(5, 2_000_000) == pytest.approx(expected.power_w(5, 2_000_000), rel=1e-4)
     # Two busy cores on each host: the cluster is three times the host.
@@ -89,7 +90,7 @@ def test_a_model_stands_as_a_whole_and_alone() -> None:
         "power.per_executor_ghz3_w=0",
     ]
     config = load_config(None, [*whole, "limits.power_cap_w=50"])
-    assert live_power(config) == CalibratedPower(1.0, 1.0, 1.0, 0.0)
+    assert live_power(config, simulated_space(config)) == CalibratedPower(1.0, 1.0, 1.0, 0.0)
     with pytest.raises(ConfigError, match=r"must stand together with power\.per_ghz_w"):
         load_config(None, [whole[0], *whole[2:]])
     with pytest.raises(ConfigError, match="must not stand beside a model"):

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import pytest
 
+from benchmarks.policies import descent_settings
 from mpc.bounds import Bounds
 from mpc.events import EventKind
 from mpc.values import Configuration, ConfigurationSpace, Decision, Measurement
@@ -80,7 +81,7 @@ def test_stale_measurements_never_scale_in(tmp_path: Path) -> None:
 
     cluster = LoopRun(
         tmp_path,
-        (*SHORT, "slo.latency_ms=60000"),
+        (*SHORT, "slo.latency_ms=60000", *descent_settings("static-1")),
         steps=12,
         stale=frozenset(range(6)),
         make_policy=lambda space, dead_s: Least(),

@@ -6,7 +6,7 @@ import pytest
 
 from mpc.events import EventKind
 from mpc.policies.catalogue import policy_entries
-from runtime.build import live_controller, live_space
+from runtime.build import live_controller, simulated_space
 from runtime.config import load_config
 from runtime.control.journal import read
 from runtime.control.resume import LONGEST_GAP_STEPS, gap
@@ -15,7 +15,7 @@ from tests.runtime.control.cluster import SHORT, LoopRun, outcome, restarted
 from tests.runtime.control.records import plain_record
 
 CONFIG = load_config(None, SHORT)
-SPACE = live_space(CONFIG, None, with_frequencies=True)
+SPACE = simulated_space(CONFIG)
 
 
 LIVE = ("static-3", *(entry.name for entry in policy_entries() if entry.live and not entry.number))

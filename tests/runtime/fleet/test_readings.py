@@ -111,3 +111,35 @@ def test_cpu_times_never_fall(reported_ms: list[int]) -> None:
     seen_s = [counters.take(executors(("1", 10, cpu_ms)))[0].cpu_s for cpu_ms in reported_ms]
     assert seen_s == sorted(seen_s)
     assert seen_s[-1] >= reported_ms[-1] / 1000
+
+
+def load(at_ms: int, busy_ms: int | None, *found: tuple[str, int, int]) -> ExecutorsReport:
+    reports = tuple(ExecutorReport("app", each, pid, 2, cpu_ms) for each, pid, cpu_ms in found)
+    return ExecutorsReport(at_ms, reports, busy_ms, 1_500_000)
+
+
+def test_two_reports_make_busy_cores() -> None:
+    counters = CpuCounters()
+    (first,) = counters.take(load(1000, 50_000, ("1", 7, 400)))
+    assert first.busy_cores is None
+    assert counters.busy_cores is None
+    one, new = counters.take(load(3000, 55_000, ("1", 7, 3400), ("2", 8, 1000)))
+    assert (one.busy_cores, new.busy_cores) == (1.5, 0.5)
+    assert counters.busy_cores == 2.5
+
+
+@pytest.mark.parametrize("second", [load(1000, 50_100, ("1", 7, 500)), load(900, 10, ("1", 7, 5))])
+def test_reports_of_one_moment_or_of_another_start_make_none(second: ExecutorsReport) -> None:
+    counters = CpuCounters()
+    counters.take(load(1000, 50_000, ("1", 7, 400)))
+    (use,) = counters.take(second)
+    assert use.busy_cores is None
+    assert counters.busy_cores is None
+
+
+def test_an_executor_that_was_away_has_no_busy_cores_at_once() -> None:
+    counters = CpuCounters()
+    counters.take(load(1000, None, ("1", 7, 400)))
+    counters.take(load(2000, None))
+    (back,) = counters.take(load(3000, None, ("1", 7, 2400)))
+    assert back.busy_cores is None

@@ -10,7 +10,7 @@ from runtime.agent.wire.messages import ExecutorReport
 from runtime.fleet.port import AgentPort
 from runtime.fleet.session import LONGEST_WAIT_S, SHORTEST_LEASE_PERIOD_S, Session
 from runtime.fleet.state import HostState
-from runtime.fleet.targets import HostTarget
+from runtime.fleet.targets import HostFrequencies, HostTarget
 from tests.runtime.fleet.fake_agent import (
     CALLER,
     LEASE_CODES,
@@ -75,7 +75,7 @@ def test_it_leases_sets_and_reads(bench: Bench) -> None:
     assert bench.agent.calls == ["hello", "lease", "set_frequency", "energy", "executors"]
     assert (state.reachable, state.controlled, state.problem) == (True, True, None)
     assert (state.requested_khz, state.effective_khz) == (1_600_000, 1_600_000)
-    assert (state.lowest_khz, state.highest_khz) == (MIN_KHZ, MAX_KHZ)
+    assert state.frequencies == HostFrequencies(MIN_KHZ, MAX_KHZ)
     assert (state.power_w, state.source) == (None, "emulated")
     state = bench.step()
     assert bench.agent.calls[5:] == ["renew", "energy", "executors"]

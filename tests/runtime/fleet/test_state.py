@@ -1,8 +1,10 @@
 """Totals over hosts: all known or none, with the honest label."""
 
+from dataclasses import replace
+
 import pytest
 
-from mpc.values import PowerSource
+from mpc.values import HostReading, PowerSource
 from runtime.fleet.state import ExecutorUse, FleetState, HostState
 
 
@@ -75,3 +77,33 @@ def test_cpu_times_by_application_and_executor() -> None:
     )
     assert state.cpu_s == {("app", "0"): 2.5, ("app", "1"): 0.5, ("other", "0"): 9}
     assert state.host("b").name == "b"
+
+
+def test_readings_split_a_host_into_the_application_and_the_rest() -> None:
+    uses = (
+        ExecutorUse("app", "1", 2, 10.0, 1.5),
+        ExecutorUse("app", "2", 2, 10.0, 0.5),
+        ExecutorUse("other", "1", 4, 10.0, 1.0),
+    )
+    host = HostState(
+        "a",
+        reachable=True,
+        effective_khz=1_800_000,
+        power_w=40.0,
+        source="measured",
+        executors=uses,
+        busy_cores=5.0,
+        clock_khz=1_700_000,
+    )
+    (reading,) = FleetState((host,)).readings("app")
+    assert reading == HostReading("a", 40.0, "measured", 2.0, 3.0, 1_800_000, 1_700_000, 2, 4)
+    (everything,) = FleetState((host,)).readings(None)
+    assert (everything.executor_cores, everything.other_cores) == (3.0, 2.0)
+    # Two counters with ticks of their own: never more than the whole.
+    (bounded,) = FleetState((replace(host, busy_cores=1.0),)).readings("app")
+    assert (bounded.executor_cores, bounded.other_cores) == (1.0, 0.0)
+
+
+def test_a_host_that_says_nothing_has_an_empty_reading() -> None:
+    (reading,) = FleetState((HostState("a", reachable=False),)).readings("app")
+    assert reading == HostReading("a")

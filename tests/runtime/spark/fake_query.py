@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from runtime.spark.sensing.queries import QueryStatus
+from runtime.spark.sensing.sources.contract import SourceInfo
 
 RECORDED = Path(__file__).parent / "progress"
 
@@ -32,6 +33,7 @@ def document(
     run_id: str = "run-1",
     ran: bool = True,
     event_times: tuple[int, float, float] | None = None,
+    epoch_s_by_level: list[float] | None = None,
 ) -> dict[str, Any]:
     """One trigger, with one source; `event_times` are rows, mean and first in epoch seconds."""
     durations = {"triggerExecution": round(duration_s * 1000), "latestOffset": 1}
@@ -53,6 +55,8 @@ def document(
         made["observedMetrics"] = {
             "foresight_latency": {"rows": seen, "mean_epoch_s": mean_s, "first_epoch_s": first_s}
         }
+        if epoch_s_by_level is not None:
+            made["observedMetrics"]["foresight_latency"]["epoch_s_by_level"] = epoch_s_by_level
     return made
 
 
@@ -67,11 +71,16 @@ class FakeQuery:
         trigger_interval_s: float | None = None,
     ) -> None:
         self._trigger_interval_s = trigger_interval_s
+        self.made_of: tuple[SourceInfo, ...] = ()
+        self.reached: object = None
+        """Where the batch that runs ends."""
         self.run_id = run_id
         self.name = name
         self.state = BETWEEN_TRIGGERS
         self.error: Exception | None = None
         self.failed: str | None = None
+        self.mode: str | None = None
+        """Why it cannot be scaled."""
         self.asked_for: list[int] = []
         """How many recent triggers were asked for, call by call."""
         self._keeps = keeps
@@ -84,6 +93,9 @@ class FakeQuery:
         if self.error is not None:
             raise self.error
         return self._trigger_interval_s
+
+    def unsupported(self) -> str | None:
+        return self.mode
 
     def status(self) -> QueryStatus:
         if self.error is not None:
@@ -98,6 +110,14 @@ class FakeQuery:
     def recent_progress(self, most: int) -> tuple[str, ...]:
         self.asked_for.append(most)
         return tuple(json.dumps(made) for made in self._reported[-most:])
+
+    def sources(self) -> tuple[SourceInfo, ...]:
+        if self.error is not None:
+            raise self.error
+        return self.made_of
+
+    def source_offset(self, place: int) -> str | None:
+        return None if self.reached is None else json.dumps(self.reached)
 
     def failure(self) -> str | None:
         if self.error is not None:

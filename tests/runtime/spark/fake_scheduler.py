@@ -4,7 +4,7 @@ It fills up to its target within its slots, counts executors that drain, and rem
 itself.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from runtime.spark.scaling.executors import ExecutorInfo, SchedulerUnavailable
@@ -19,6 +19,7 @@ class FakeExecutor:
     completed_tasks: int = 0
     shuffle_bytes: int = 0
     stored_bytes: int = 0
+    state_stores: int = 0
     drained_s: float | None = None
     """When it will end; None while nobody asked for that."""
 
@@ -34,8 +35,7 @@ class FakeScheduler:
     cluster: dict[str, FakeExecutor] = field(default_factory=dict)
     orders: list[tuple[str, object]] = field(default_factory=list)
     most_executors: int | None = None
-    usable_tasks: int = 0
-    executor_cores: int = 1
+    executor_slots: int = 1
     _next_id: int = 0
 
     def clock_s(self) -> float:
@@ -76,6 +76,10 @@ class FakeScheduler:
         self.orders.append(("target", executors))
         self.target = executors
         self._fill()
+
+    def state_stores(self) -> Mapping[str, int]:
+        self._reach()
+        return {each.executor_id: each.state_stores for each in self.cluster.values()}
 
     def decommission(self, executor_ids: Sequence[str]) -> None:
         self._reach()

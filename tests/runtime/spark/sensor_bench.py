@@ -13,6 +13,7 @@ from tests.support.clock import ManualClock
 
 EPOCH_S = 1_700_000_000.0
 APPLICATION = "app-1"
+TARGET_S = 1.0
 
 
 class Bench:
@@ -32,6 +33,7 @@ class Bench:
             hosts=self._hosts,
             application=APPLICATION,
             clock=self.clock,
+            target_s=TARGET_S,
         )
 
     def at(self, time_s: float) -> Measurement:

@@ -32,13 +32,13 @@ def test_agents_are_reached_as_their_urls_say() -> None:
     } == {"w1": "w1:9", "w2": "127.0.0.1:8", "w3": "/run/a=b.sock"}
 
 
-def test_useful_executors_follow_the_widest_stage_and_the_shuffle() -> None:
+def test_useful_executors_follow_the_widest_stage_of_the_queries() -> None:
     stages: list[int] = []
-    driver: Any = SimpleNamespace(active_stage_tasks=lambda most: stages[:most])
-    scheduler: Any = SimpleNamespace(usable_tasks=4, executor_cores=2)
+    driver: Any = SimpleNamespace(query_stage_tasks=lambda: stages)
+    scheduler: Any = SimpleNamespace(executor_slots=2)
     useful = UsefulExecutors(driver, scheduler)
     assert useful.count() is None
-    stages.append(1)
+    stages.append(3)
     assert useful.count() == 2
     stages.append(9)
     assert useful.count() == 5

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from forecasting.profile import DAY_S
 from mpc.simulation.micro_batch import FinishedBatch
 from mpc.simulation.pool import Job, Result, WorkerPool
 from mpc.simulation.row_queue import TakenRows
@@ -20,7 +21,7 @@ from runtime.tuning.knobs import Knobs
 from runtime.tuning.outcome import TuningOutcome, counted
 from runtime.tuning.search import SearchPlan
 from runtime.tuning.state import TuningState
-from runtime.tuning.trace import TraceBlock
+from runtime.tuning.trace import Trace, TraceBlock
 from runtime.tuning.tune import Simulations, Tuning, check_pieces, checked, tuned, tuned_toml
 from tests.runtime.control.records import plain_record
 from tests.runtime.tuning.made import small_task, wave
@@ -79,6 +80,23 @@ def test_the_warm_up_is_taken_from_before_the_block() -> None:
     assert job.warm_up_s == 120.0
     first = task.job(Knobs.of(task.config), TraceBlock(0, 0.0, 100.0))
     assert first.warm_up_s == 25.0
+
+
+def test_days_before_a_block_are_remembered_and_nothing_of_the_block_itself() -> None:
+    task = small_task()
+    begin_s = 20_000 * DAY_S
+    rates = 1000.0 + 500.0 * np.sin(2 * np.pi * np.arange(2 * 1440) / 1440)
+    trace = Trace(rates, 60.0, "two days", begin_s)
+    knobs, noon_s = Knobs.of(task.config), DAY_S + 43_200.0
+    job = replace(task, trace=trace).job(knobs, TraceBlock(0, noon_s, noon_s + 240.0))
+    assert job.memory is not None
+    assert job.memory.spans_a_day
+    assert {profile.until_s for profile in job.memory.profiles} == {begin_s + noon_s - 120.0}
+    assert run_job(job) == run_job(job)
+    first = replace(task, trace=trace).job(knobs, TraceBlock(0, 43_200.0, 43_440.0))
+    assert first.memory is None
+    unknown = replace(task, trace=replace(trace, begin_s=None))
+    assert unknown.job(knobs, TraceBlock(0, noon_s, noon_s + 240.0)).memory is None
 
 
 def _batch(finished_s: float, latency_s: float) -> FinishedBatch:

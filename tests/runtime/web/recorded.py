@@ -13,7 +13,7 @@ import numpy as np
 
 from mpc.simulation.micro_batch import MicroBatchPlant, MicroBatchTraits
 from mpc.values import Configuration, FloatArray
-from runtime.build import live_controller, live_power, live_space
+from runtime.build import live_controller, live_power, simulated_space
 from runtime.config import Config, load_config
 from runtime.control.journal import StepJournal, StepRecord
 from runtime.control.starts import Start, note_start
@@ -67,7 +67,7 @@ def reported_by_batch(
 def write(folder: Path, records: tuple[StepRecord, ...]) -> Path:
     settings = config()
     with StepJournal(folder, 64_000_000) as journal:
-        space = live_space(settings, None, with_frequencies=True)
+        space = simulated_space(settings)
         note_start(folder, Start(records[0].at_s - 1.0, "0.1.0", False, space, settings))
         for record in records:
             journal.append(record)
@@ -76,11 +76,11 @@ def write(folder: Path, records: tuple[StepRecord, ...]) -> Path:
 
 def _steps(steps: int, seed: int, began_s: float) -> Iterator[StepRecord]:
     settings = config()
-    space = live_space(settings, None, with_frequencies=True)
+    space = simulated_space(settings)
     generator = np.random.default_rng(seed)
     start = Configuration(2, space.frequencies_khz[-1])
     rates_per_s = _rates(steps, generator)
-    plant = MicroBatchPlant(rates_per_s, TRAITS, live_power(settings), start, generator)
+    plant = MicroBatchPlant(rates_per_s, TRAITS, live_power(settings, space), start, generator)
     return simulated_records(live_controller(settings, space), plant, began_s)
 
 

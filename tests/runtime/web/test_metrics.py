@@ -25,17 +25,21 @@ HOSTS = (
     HostView("w1", "controlled", age_s=0.5),
     HostView("w2", "lost", problem="no answer"),
 )
-UNITS = ("_seconds", "_per_second", "_hertz", "_watts", "_joules", "_items")
+UNITS = ("_seconds", "_per_second", "_hertz", "_watts", "_joules", "_items", "_ratio")
 COUNTS = ("_executors", "_steps", "_events", "_reachable", "_controlled", "_cost")
 
 Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
 
 def exposed(records: tuple[StepRecord, ...]) -> str:
-    """With a backlog, which the simulator does not tell and Spark does."""
+    """With a backlog and a mixture of forecasts, which the simulated records do not have."""
     state, metrics = RunState(facts_of(config(), "orders")), ControllerMetrics()
     last = records[-1]
-    counted = replace(last, measurement=replace(last.measurement, backlog_items=12.0))
+    counted = replace(
+        last,
+        measurement=replace(last.measurement, backlog_items=12.0),
+        decision=replace(last.decision, forecast_by="holt-winters", forecast_share=0.7),
+    )
     for record in (*records[:-1], counted):
         state.add(record)
         metrics.observe(state)

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mpc.bounds import Bounds
+from mpc.controller import Controller
 from mpc.policies.mdp.arrival_model import ArrivalModel
 from mpc.policies.mdp.options import MdpOptions, MdpRlOptions
 from mpc.policies.mdp.policy import MdpPolicy
@@ -165,25 +166,23 @@ def test_violations_are_averaged_and_merged_by_samples() -> None:
     assert learned.share[:, 0] == pytest.approx([0.0, 0.6, 0.0])
 
 
-@pytest.mark.parametrize("backlog_items", [None, 5000.0])
-def test_silence_is_no_good_latency(backlog_items: float | None) -> None:
+def test_silence_is_no_good_latency() -> None:
     """An overloaded engine finishes no batch for many steps: what waits is late all the same."""
-    policy = mdp_rl()
+    controller = Controller.of(mdp_rl(), SPACE, 1.0, 10.0)
     executors = SPACE.min_executors
     for step in range(40):
         now = Configuration(executors, 2_000_000)
-        decision = policy.decide(
+        decided = controller.step(
             Measurement(
                 step,
                 10.0 * step,
                 requested=now,
                 observed=now,
                 arrivals_per_s=120.0,
-                backlog_items=backlog_items,
-            ),
-            Bounds(SPACE),
+                oldest_wait_s=10.0 * step,
+            )
         )
-        executors = decision.target.executors
+        executors = decided.target.executors
     assert executors == SPACE.max_executors
 
 

@@ -126,13 +126,17 @@ def test_recommended_options_are_added_unless_they_are_set() -> None:
     added = recommended_options(config, {}, lambda: "-XX:Archive")
     assert added["spark.executor.cores"] == "1"
     assert added["spark.cores.max"] == "5"
-    assert added["spark.locality.wait"] == "0s"
+    assert "spark.locality.wait" not in added, "tasks stay with their state"
     assert added["spark.executor.extraJavaOptions"] == "-XX:Archive"
     assert added["spark.sql.streaming.noDataProgressEventInterval"] == "2000"
 
+    on_pods = recommended_options(config, {"spark.master": "k8s://https://host"}, lambda: None)
+    assert "spark.cores.max" not in on_pods
+    assert on_pods["spark.executor.instances"] == "1"
+
     known = {
         "spark.executor.cores": "2",
-        "spark.locality.wait": "3s",
+        "spark.decommission.enabled": "false",
         "spark.executor.extraJavaOptions": "-Xss4m",
         "spark.dynamicAllocation.enabled": "true",
     }

@@ -5,6 +5,7 @@ import pytest
 from mpc.events import EventKind
 from runtime.spark.scaling.executors import SchedulerUnavailable
 from runtime.spark.scaling.scaler import ExecutorScaler, ScalingState
+from runtime.spark.sensing.reading import BatchMoment
 from tests.runtime.spark.fake_scheduler import FakeScheduler
 
 GRACE_S = 5.0
@@ -100,18 +101,58 @@ def test_shrinking_sets_the_target_and_drains(master: FakeScheduler) -> None:
 
 
 def test_the_executors_that_hold_least_leave(master: FakeScheduler) -> None:
-    master.launch(5)
+    master.launch(6)
     scaler = make_scaler(master)
-    busy, stored, shuffled, empty, young = "01234"
+    state, busy, stored, shuffled, empty, young = "012345"
+    master.cluster[state].state_stores = 1
     master.cluster[busy].running_tasks = 1
     master.cluster[stored].stored_bytes = 10
     master.cluster[shuffled].shuffle_bytes = 10
     master.cluster[young].ready_s = master.now_s - 1
-    expected = [young, empty, shuffled, stored]
-    for count, victim in zip((4, 3, 2, 1), expected, strict=True):
+    expected = [young, empty, shuffled, stored, busy]
+    for count, victim in zip((5, 4, 3, 2, 1), expected, strict=True):
         scaler.steer(count)
         assert victim in master.draining()
-        assert busy not in master.draining()
+        assert state not in master.draining()
+
+
+def test_executors_are_drained_between_two_batches(master: FakeScheduler) -> None:
+    master.launch(3)
+    scaler = make_scaler(master)
+    scaler.steer(3)
+    within = BatchMoment(between=False, longest_s=10.0)
+    scaler.steer(1, within)
+    master.advance(5.0)
+    state = scaler.steer(1, within)
+    assert (state.requested, state.observed, master.draining()) == (1, 3, set())
+    scaler.steer(1, BatchMoment(between=True, longest_s=10.0))
+    assert len(master.draining()) == 2
+
+
+def test_where_batches_leave_no_time_between_them_it_is_not_waited_for_ever(
+    master: FakeScheduler,
+) -> None:
+    master.launch(3)
+    scaler = make_scaler(master)
+    within = BatchMoment(between=False, longest_s=10.0)
+    scaler.steer(1, within)
+    master.advance(20.0)
+    scaler.steer(1, within)
+    assert len(master.draining()) == 2
+
+
+def test_a_task_of_a_long_batch_is_not_killed(master: FakeScheduler) -> None:
+    master.drain_s = 1e9
+    master.launch(2)
+    scaler = make_scaler(master)
+    moment = BatchMoment(between=True, longest_s=60.0)
+    scaler.steer(1, moment)
+    master.advance(100.0)
+    assert scaler.steer(1, moment).leaving == 1
+    assert "kill" not in dict(master.orders)
+    master.advance(30.0)
+    scaler.steer(1, moment)
+    assert "kill" in dict(master.orders)
 
 
 def test_a_drain_that_hangs_ends_with_a_kill_after_the_grace_period(master: FakeScheduler) -> None:
@@ -198,8 +239,9 @@ def test_a_full_cluster_is_reported_and_asked_again(master: FakeScheduler) -> No
     assert EventKind.EXECUTORS_STALLED in kinds(state)
     master.advance(3.0)
     assert advance(scaler).observed == 5
-    # What waited for a slot says nothing about start-up.
-    assert all(sample_s <= 3.0 for sample_s in scaler.start_up.register.samples_s)
+    # A slot that comes late and a node that takes its time look the same; the median forgives one.
+    assert max(scaler.start_up.register.samples_s) > PATIENCE_S
+    assert scaler.start_up.register.seconds < PATIENCE_S
 
 
 def test_growing_while_others_leave(master: FakeScheduler) -> None:

@@ -1,5 +1,6 @@
 import pytest
 
+from runtime.spark.sensing.progress import EVENT_TIME_LEVELS
 from tests.runtime.spark.fake_query import FakeQuery, recorded
 from tests.runtime.spark.sensor_bench import EPOCH_S, Bench, batch, begun, ended_s, started_s
 
@@ -83,3 +84,37 @@ def test_of_a_recorded_run() -> None:
             assert measured.latency_kind == "exact"
         else:
             assert measured.latency_s is None
+
+
+def test_event_times_tell_how_many_rows_missed_the_target() -> None:
+    """Most rows are young and a few are old, which a mean would not tell."""
+    query = FakeQuery()
+    bench = begun(query)
+    # Committed at 1.5 s, so that rows before 0.5 s are late: 6 % of them.
+    by_level = [EPOCH_S + (0.0 if level < 0.06 else 1.0) for level in EVENT_TIME_LEVELS]
+    seen = event_times(1000, 0.94, 0.0)
+    query.report(batch(1, 1.0, 0.5, 1000, event_times=seen, epoch_s_by_level=by_level))
+    measured = bench.at(2.0)
+    assert measured.latency_s == pytest.approx(0.56)
+    assert measured.late_share == pytest.approx(0.06, abs=0.005)
+    assert bench.sensor.readings[0].judged_rows == 1000
+
+
+def test_late_rows_of_several_batches_add_up() -> None:
+    query = FakeQuery()
+    bench = begun(query)
+    for number, (rows, at_s) in enumerate(((300, -1.0), (100, 0.5)), 1):
+        levels = [EPOCH_S + at_s] * len(EVENT_TIME_LEVELS)
+        seen = event_times(rows, at_s, at_s)
+        query.report(
+            batch(number, 0.5 * number, 0.5, rows, event_times=seen, epoch_s_by_level=levels)
+        )
+    assert bench.at(2.0).late_share == pytest.approx(0.75)
+
+
+def test_without_event_times_rows_are_taken_as_evenly_late() -> None:
+    query = FakeQuery()
+    bench = begun(query)
+    query.report(batch(1, 0.2, 0.5, 100))
+    # From 0.5 to 1.7 s: above 1 s are 0.7 of 1.2.
+    assert bench.at(1.0).late_share == pytest.approx(0.7 / 1.2)

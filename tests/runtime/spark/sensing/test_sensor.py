@@ -100,6 +100,19 @@ def test_a_batch_that_does_not_end_is_stale_until_it_does() -> None:
     assert bench.events == ["query_recovered"]
 
 
+def test_a_query_that_cannot_be_scaled_is_told_once_and_nothing_is_measured_of_it() -> None:
+    query = FakeQuery()
+    query.mode = "continuous processing ends with the first executor that is lost"
+    bench = Bench(query)
+    query.report(batch(1, 0.2, 2.0, 600))
+    measured = bench.at(3.0)
+    assert bench.events == ["query_started", "query_unsupported"]
+    assert (measured.arrivals_per_s, measured.latency_s, measured.oldest_wait_s) == (None,) * 3
+    assert not measured.is_fresh
+    bench.at(4.0)
+    assert bench.events == []
+
+
 def test_waiting_for_the_next_trigger_is_not_stale() -> None:
     query = FakeQuery()
     bench = begun(query)
@@ -338,3 +351,36 @@ def test_arrivals_are_as_old_as_the_middle_of_the_time_they_were_counted_over() 
     # They came from 2 to 10 s, the step is from 13 to 14.
     assert measured.arrivals_age_s == pytest.approx(13.5 - 6.0)
     assert bench.at(15.0).arrivals_age_s == 0.0
+
+
+def test_rows_that_wait_grow_older_until_their_batch_ends() -> None:
+    query = FakeQuery()
+    bench = begun(query)
+    query.report(batch(1, 0.2, 2.0, 600))
+    query.state = RUNNING
+    waits_s = [bench.at(second).oldest_wait_s for second in (3.0, 4.0, 9.0)]
+    assert waits_s == [pytest.approx(2.8), pytest.approx(3.8), pytest.approx(8.8)]
+    query.report(batch(2, 2.2, 7.5, 200))
+    query.state = IDLE
+    assert bench.at(11.0).oldest_wait_s is None
+    query.state = RUNNING
+    assert bench.at(12.0).oldest_wait_s == pytest.approx(1.0), "nothing waited while it was idle"
+
+
+def test_one_silent_query_of_two_makes_the_whole_measurement_old() -> None:
+    """The other goes on reporting; long before the silent one counts as stale."""
+    talking, silent = FakeQuery("talking"), FakeQuery("silent")
+    for query in (talking, silent):
+        query.report(batch(0, -1.0, 0.5, 10))
+    bench = Bench(talking, silent)
+    bench.at(0.0)
+    for query in (talking, silent):
+        query.report(batch(1, 0.2, 4.0, 400))
+    assert bench.at(5.0).is_fresh
+    silent.state = RUNNING
+    fresh = []
+    for number in range(2, 10):
+        talking.report(batch(number, 4.2 + number, 0.5, 100))
+        fresh.append(bench.at(4.0 + number).is_fresh)
+    assert fresh == [True] * 6 + [False] * 2
+    assert "query_stale" not in bench.events
